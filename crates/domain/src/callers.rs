@@ -1,0 +1,49 @@
+//! On whose behalf an operation runs. Made by the door that let the request in, never read from a payload.
+
+use crate::ids::{SessionId, UserId, WorkspaceId};
+use crate::participants::Participant;
+use crate::roles::Role;
+use crate::{Refusal, Result};
+
+/// How the caller proved who it is, and so what it may reach at most.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Credential {
+    /// A person's own token or browser.
+    User,
+    /// A token for one session.
+    Session { workspace: WorkspaceId, session: SessionId },
+    /// A bot of a channel.
+    Channel { channel: String },
+    /// Somebody with access to the data directory: the command line beside the server.
+    Operator,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Caller {
+    pub user: UserId,
+    pub role: Role,
+    pub participant: Participant,
+    pub credential: Credential,
+}
+
+impl Caller {
+    /// For what only a person may do: make sessions, tokens, decisions.
+    pub fn require_person(&self) -> Result<()> {
+        match self.credential {
+            Credential::User | Credential::Operator => Ok(()),
+            Credential::Session { .. } => {
+                Err(Refusal::forbidden("a session token reaches only its session's context, prompt and events"))
+            }
+            Credential::Channel { .. } => Err(Refusal::forbidden("a channel token only delivers messages")),
+        }
+    }
+
+    pub fn require_admin(&self) -> Result<()> {
+        self.require_person()?;
+        if self.role == Role::Admin { Ok(()) } else { Err(Refusal::forbidden("this needs the role admin")) }
+    }
+
+    pub fn is_operator(&self) -> bool {
+        self.credential == Credential::Operator
+    }
+}

@@ -1,0 +1,52 @@
+//! Every error code a caller can meet. The HTTP status of each lives in `api::errors`, nowhere else.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! codes {
+    ($($variant:ident = $wire:literal),+ $(,)?) => {
+        /// A stable, published error code.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum Code { $(#[serde(rename = $wire)] $variant),+ }
+
+        impl Code {
+            pub const ALL: &'static [Code] = &[$(Code::$variant),+];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$variant => $wire),+ }
+            }
+        }
+    };
+}
+
+codes! {
+    AmbiguousSession = "AMBIGUOUS_SESSION",
+    Expired = "EXPIRED",
+    Forbidden = "FORBIDDEN",
+    ForeignHost = "FOREIGN_HOST",
+    IdempotencyMismatch = "IDEMPOTENCY_MISMATCH",
+    Internal = "INTERNAL",
+    InvalidKey = "INVALID_KEY",
+    InvalidRequest = "INVALID_REQUEST",
+    KeyNotFound = "KEY_NOT_FOUND",
+    MethodNotAllowed = "METHOD_NOT_ALLOWED",
+    PayloadTooLarge = "PAYLOAD_TOO_LARGE",
+    QueueFull = "QUEUE_FULL",
+    RateLimited = "RATE_LIMITED",
+    RouteNotFound = "ROUTE_NOT_FOUND",
+    SessionArchived = "SESSION_ARCHIVED",
+    SessionExists = "SESSION_EXISTS",
+    SessionNotFound = "SESSION_NOT_FOUND",
+    SnapshotExists = "SNAPSHOT_EXISTS",
+    SnapshotNotFound = "SNAPSHOT_NOT_FOUND",
+    StorageFull = "STORAGE_FULL",
+    StoreFull = "STORE_FULL",
+    TokenNotFound = "TOKEN_NOT_FOUND",
+    Unauthenticated = "UNAUTHENTICATED",
+    Unavailable = "UNAVAILABLE",
+    UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE",
+    UserExists = "USER_EXISTS",
+    UserNotFound = "USER_NOT_FOUND",
+    ValueTooLarge = "VALUE_TOO_LARGE",
+    VersionConflict = "VERSION_CONFLICT",
+    WorkspaceNotFound = "WORKSPACE_NOT_FOUND",
+}

@@ -1,0 +1,29 @@
+//! The words and rules of Longhouse: ids, entities, limits and decisions.
+//!
+//! Nothing here does I/O, waits, or reads a clock: every rule is a function of its arguments, so it can be
+//! tested as a table and asked from any door.
+
+pub mod answers;
+pub mod audit;
+pub mod callers;
+pub mod codes;
+pub mod diffs;
+pub mod entries;
+pub mod events;
+pub mod guide;
+pub mod history;
+pub mod ids;
+pub mod keys;
+pub mod participants;
+pub mod refusals;
+pub mod requests;
+pub mod roles;
+pub mod sessions;
+pub mod snapshots;
+pub mod times;
+pub mod tokens;
+pub mod tool_schemas;
+pub mod users;
+
+pub use codes::Code;
+pub use refusals::{Refusal, Result};

@@ -1,0 +1,48 @@
+//! A refusal: the code, a sentence a person can act on, and details a program can act on.
+//!
+//! Messages name fields, keys and limits. They never carry a value, a token or a secret.
+
+use crate::Code;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub type Result<T, E = Refusal> = std::result::Result<T, E>;
+
+#[derive(Debug, Clone, PartialEq, thiserror::Error, Serialize, Deserialize)]
+#[error("{}: {message}", code.as_str())]
+pub struct Refusal {
+    pub code: Code,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub details: Map<String, Value>,
+}
+
+impl Refusal {
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), details: Map::new() }
+    }
+
+    /// Adds one machine-readable fact.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(name.to_owned(), value.into());
+        self
+    }
+
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(Code::InvalidRequest, message)
+    }
+
+    /// A field that is missing, of the wrong type, unknown or out of range.
+    pub fn invalid_field(field: &str, message: impl Into<String>) -> Self {
+        Self::invalid(message).with("field", field)
+    }
+
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(Code::Forbidden, message)
+    }
+
+    pub fn session_not_found() -> Self {
+        Self::new(Code::SessionNotFound, "there is no session of that id that you can see")
+    }
+}

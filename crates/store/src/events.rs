@@ -1,0 +1,126 @@
+//! The outbox: events in the order they were committed, until they are too old.
+
+use crate::rows::{Row, params, to_json};
+use crate::{Result, Tx};
+use domain::events::{Event, RecordedEvent};
+use domain::ids::{SessionId, UserId, WorkspaceId};
+use domain::sessions::ContextCounters;
+use domain::times::Timestamp;
+use std::sync::Arc;
+
+pub struct Events<'t> {
+    pub(crate) tx: &'t mut Tx,
+    pub(crate) workspace: &'t WorkspaceId,
+}
+
+/// How long events are kept for those who reconnect.
+#[derive(Debug, Clone, Copy)]
+pub struct Retention {
+    pub age_ms: i64,
+    pub events: u64,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { age_ms: 24 * 3600 * 1000, events: 100_000 }
+    }
+}
+
+/// Reads `seq, session_seq, workspace, session, kind, key, readable_by, data`.
+fn read(mut row: Row) -> Result<RecordedEvent> {
+    Ok(RecordedEvent {
+        seq: row.count()?,
+        session_seq: row.count()?,
+        workspace: WorkspaceId::from_trusted(row.text()?),
+        session: SessionId::from_trusted(row.text()?),
+        kind: row.text()?,
+        key: row.optional_text()?,
+        readable_by: row.optional_json()?,
+        data: row.text()?,
+    })
+}
+
+impl Events<'_> {
+    /// Records an event as the session's next; it is told to others when the transaction has committed.
+    pub async fn append(&mut self, counters: &mut ContextCounters, event: &Event) -> Result<()> {
+        counters.event_seq += 1;
+        let data = event.render(self.workspace);
+        let readable_by = event.readable_by.as_ref().map(to_json).transpose()?;
+        let key = event.key.as_ref().map(|key| key.as_str());
+        let row = self
+            .tx
+            .query_one(
+                "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING seq",
+                params![
+                    self.workspace.as_str(),
+                    event.session.as_str(),
+                    counters.event_seq,
+                    event.kind.as_str(),
+                    key,
+                    readable_by.as_deref(),
+                    event.at,
+                    data.as_str(),
+                ],
+            )
+            .await?;
+        let seq = row.map_or(Ok(0), |mut row| row.count())?;
+        self.tx.events.push(Arc::new(RecordedEvent {
+            seq,
+            session_seq: counters.event_seq,
+            workspace: self.workspace.clone(),
+            session: event.session.clone(),
+            kind: event.kind.as_str().to_owned(),
+            key: key.map(str::to_owned),
+            readable_by: event.readable_by.clone(),
+            data,
+        }));
+        Ok(())
+    }
+
+    /// A session's events after `session_seq`.
+    pub async fn after(&mut self, session: &SessionId, session_seq: u64, limit: u64) -> Result<Vec<RecordedEvent>> {
+        let rows = self
+            .tx
+            .query(
+                "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data FROM events
+                  WHERE workspace = $1 AND session = $2 AND session_seq > $3 ORDER BY session_seq LIMIT $4",
+                params![self.workspace.as_str(), session.as_str(), session_seq, limit],
+            )
+            .await?;
+        rows.into_iter().map(read).collect()
+    }
+}
+
+impl Tx {
+    /// Events after `seq` in every workspace that `user` is a member of.
+    pub async fn events_seen_by(&mut self, user: &UserId, seq: u64, limit: u64) -> Result<Vec<RecordedEvent>> {
+        let rows = self
+            .query(
+                "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data FROM events
+                  WHERE seq > $1 AND workspace IN (SELECT workspace FROM members WHERE user_id = $2)
+                  ORDER BY seq LIMIT $3",
+                params![seq, user.as_str(), limit],
+            )
+            .await?;
+        rows.into_iter().map(read).collect()
+    }
+
+    /// The oldest number still retained and the newest.
+    pub async fn event_bounds(&mut self) -> Result<(u64, u64)> {
+        let row = self.query_one("SELECT COALESCE(MIN(seq), 1), COALESCE(MAX(seq), 0) FROM events", params![]).await?;
+        row.map_or(Ok((1, 0)), |mut row| Ok((row.count()?, row.count()?)))
+    }
+
+    /// Forgets at most `limit` events that are too old or too many. The newest stays: it tells where the log is.
+    pub async fn purge_events(&mut self, retention: Retention, now: Timestamp, limit: u64) -> Result<u64> {
+        self.execute(
+            "DELETE FROM events WHERE seq IN (
+               SELECT seq FROM events
+                WHERE seq < (SELECT MAX(seq) FROM events)
+                  AND (at < $1 OR seq <= (SELECT MAX(seq) FROM events) - $2) ORDER BY seq LIMIT $3)",
+            params![now.plus_ms(-retention.age_ms), retention.events, limit],
+        )
+        .await
+    }
+}

@@ -1,0 +1,64 @@
+//! Answers kept for requests that are sent again.
+
+use crate::rows::params;
+use crate::{Result, Tx};
+use domain::times::Timestamp;
+
+/// Which request this is: the same caller, route and key mean the same request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    pub caller: String,
+    pub route: String,
+    pub key: String,
+    pub body_hash: String,
+}
+
+/// What became of it the first time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredOutcome {
+    pub body_hash: String,
+    /// JSON: what the operation gave, or the refusal.
+    pub outcome: String,
+    pub refused: bool,
+}
+
+impl Tx {
+    pub async fn outcome(&mut self, claim: &Claim, not_before: Timestamp) -> Result<Option<StoredOutcome>> {
+        let row = self
+            .query_one(
+                "SELECT body_hash, outcome, refused FROM idempotency
+                  WHERE caller = $1 AND route = $2 AND key = $3 AND created_at > $4",
+                params![claim.caller.as_str(), claim.route.as_str(), claim.key.as_str(), not_before],
+            )
+            .await?;
+        row.map(|mut row| {
+            Ok(StoredOutcome { body_hash: row.text()?, outcome: row.text()?, refused: row.integer()? != 0 })
+        })
+        .transpose()
+    }
+
+    pub async fn keep_outcome(&mut self, claim: &Claim, outcome: &str, refused: bool, at: Timestamp) -> Result<()> {
+        self.execute(
+            "INSERT INTO idempotency (caller, route, key, body_hash, outcome, refused, created_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)
+             ON CONFLICT (caller, route, key) DO UPDATE SET
+               body_hash = excluded.body_hash, outcome = excluded.outcome, refused = excluded.refused,
+               created_at = excluded.created_at",
+            params![
+                claim.caller.as_str(),
+                claim.route.as_str(),
+                claim.key.as_str(),
+                claim.body_hash.as_str(),
+                outcome,
+                i64::from(refused),
+                at,
+            ],
+        )
+        .await?;
+        Ok(())
+    }
+
+    pub async fn purge_outcomes(&mut self, before: Timestamp) -> Result<u64> {
+        self.execute("DELETE FROM idempotency WHERE created_at <= $1", params![before]).await
+    }
+}

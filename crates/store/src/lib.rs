@@ -1,0 +1,37 @@
+//! Rows, the queue of writes, the outbox and its fan-out.
+//!
+//! Only this crate opens a database and holds SQL. It decides nothing: operations come from `service`, run in one
+//! transaction each, and are acknowledged when they are on disk. Tenant rows are reached through
+//! [`Tx::scope`] alone, so a query without a workspace cannot be written outside this crate.
+
+mod audit;
+mod backups;
+mod entries;
+mod error;
+mod events;
+mod fan_out;
+mod history;
+mod idempotency;
+mod migrations;
+mod operation;
+mod queue;
+mod rows;
+mod scope;
+mod sessions;
+mod sign_in_codes;
+mod snapshots;
+mod sqlite;
+mod store;
+mod tokens;
+mod tx;
+mod users;
+
+pub use audit::{ChainFault, ChainPosition};
+pub use error::{Error, Result};
+pub use events::Retention;
+pub use fan_out::{News, Watch};
+pub use idempotency::{Claim, StoredOutcome};
+pub use operation::Operation;
+pub use scope::Scope;
+pub use store::{Condition, Options, Store, WriterFigures};
+pub use tx::Tx;

@@ -1,0 +1,46 @@
+//! One workspace's rows inside a transaction.
+
+use crate::Tx;
+use crate::audit::Audit;
+use crate::entries::Entries;
+use crate::events::Events;
+use crate::history::History;
+use crate::sessions::Sessions;
+use crate::snapshots::Snapshots;
+use domain::ids::{SessionId, WorkspaceId};
+
+/// Everything reached from here carries the workspace in its WHERE clause.
+pub struct Scope<'t> {
+    tx: &'t mut Tx,
+    workspace: &'t WorkspaceId,
+}
+
+impl<'t> Scope<'t> {
+    pub(crate) fn new(tx: &'t mut Tx, workspace: &'t WorkspaceId) -> Self {
+        Self { tx, workspace }
+    }
+
+    pub fn sessions(self) -> Sessions<'t> {
+        Sessions { tx: self.tx, workspace: self.workspace }
+    }
+
+    pub fn entries(self, session: &'t SessionId) -> Entries<'t> {
+        Entries { tx: self.tx, workspace: self.workspace, session }
+    }
+
+    pub fn history(self, session: &'t SessionId) -> History<'t> {
+        History { tx: self.tx, workspace: self.workspace, session }
+    }
+
+    pub fn snapshots(self, session: &'t SessionId) -> Snapshots<'t> {
+        Snapshots { tx: self.tx, workspace: self.workspace, session }
+    }
+
+    pub fn events(self) -> Events<'t> {
+        Events { tx: self.tx, workspace: self.workspace }
+    }
+
+    pub fn audit(self) -> Audit<'t> {
+        Audit { tx: self.tx, workspace: self.workspace }
+    }
+}

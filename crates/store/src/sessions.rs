@@ -1,0 +1,205 @@
+//! Sessions of a workspace, with the counters of their shared context.
+
+use crate::rows::{Row, params, to_json};
+use crate::{Error, Result, Tx};
+use domain::ids::{SessionId, UserId, WorkspaceId};
+use domain::sessions::{ContextCounters, Session, SessionState};
+use domain::times::Timestamp;
+
+pub struct Sessions<'t> {
+    pub(crate) tx: &'t mut Tx,
+    pub(crate) workspace: &'t WorkspaceId,
+}
+
+fn read(mut row: Row) -> Result<Session> {
+    Ok(Session {
+        workspace: WorkspaceId::from_trusted(row.text()?),
+        id: SessionId::from_trusted(row.text()?),
+        title: row.optional_text()?,
+        state: match row.text()?.as_str() {
+            "active" => SessionState::Active,
+            "archived" => SessionState::Archived,
+            _ => return Err(Error::BadRow("a session's state".into())),
+        },
+        config: row.json()?,
+        created_by: UserId::from_trusted(row.text()?),
+        created_at: row.time()?,
+        archived_at: row.optional_time()?,
+        counters: ContextCounters {
+            rev: row.count()?,
+            total_tokens: row.count()?,
+            keys: row.count()?,
+            event_seq: row.count()?,
+            history_floor: row.count()?,
+            next_expiry: row.optional_time()?,
+        },
+    })
+}
+
+impl Tx {
+    /// The sessions of that id in the workspaces that `user` is a member of: none, one, or (enough to know) two.
+    pub async fn sessions_seen_by(&mut self, user: &UserId, id: &SessionId) -> Result<Vec<Session>> {
+        let rows = self
+            .query(
+                "SELECT s.workspace, s.id, s.title, s.state, s.config, s.created_by, s.created_at, s.archived_at,
+                        s.rev, s.total_tokens, s.keys, s.event_seq, s.history_floor, s.next_expiry
+                   FROM sessions s JOIN members m ON m.workspace = s.workspace
+                  WHERE s.id = $1 AND m.user_id = $2 ORDER BY s.workspace LIMIT 2",
+                params![id.as_str(), user.as_str()],
+            )
+            .await?;
+        rows.into_iter().map(read).collect()
+    }
+
+    /// For the house's own view: the sessions of that id anywhere.
+    pub async fn sessions_anywhere(&mut self, id: &SessionId) -> Result<Vec<Session>> {
+        let rows = self
+            .query(
+                "SELECT workspace, id, title, state, config, created_by, created_at, archived_at,
+                        rev, total_tokens, keys, event_seq, history_floor, next_expiry
+                   FROM sessions WHERE id = $1 ORDER BY workspace LIMIT 2",
+                params![id.as_str()],
+            )
+            .await?;
+        rows.into_iter().map(read).collect()
+    }
+
+    /// The sessions a user can see, in order of workspace and id, after a cursor.
+    pub async fn sessions_page(
+        &mut self,
+        user: &UserId,
+        workspace: Option<&WorkspaceId>,
+        after: (&str, &str),
+        limit: u64,
+    ) -> Result<Vec<Session>> {
+        let rows = self
+            .query(
+                "SELECT s.workspace, s.id, s.title, s.state, s.config, s.created_by, s.created_at, s.archived_at,
+                        s.rev, s.total_tokens, s.keys, s.event_seq, s.history_floor, s.next_expiry
+                   FROM members m JOIN sessions s ON s.workspace = m.workspace
+                  WHERE m.user_id = $1 AND (CAST($2 AS TEXT) IS NULL OR s.workspace = $2)
+                    AND (s.workspace, s.id) > ($3, $4)
+                  ORDER BY s.workspace, s.id LIMIT $5",
+                params![user.as_str(), workspace.map(WorkspaceId::as_str), after.0, after.1, limit],
+            )
+            .await?;
+        rows.into_iter().map(read).collect()
+    }
+
+    /// Active sessions with a key that has expired by `now`.
+    pub async fn sessions_with_expired_keys(
+        &mut self,
+        now: Timestamp,
+        limit: u64,
+    ) -> Result<Vec<(WorkspaceId, SessionId)>> {
+        let rows = self
+            .query(
+                "SELECT workspace, id FROM sessions
+                  WHERE next_expiry IS NOT NULL AND archived_at IS NULL AND next_expiry <= $1
+                  ORDER BY next_expiry LIMIT $2",
+                params![now, limit],
+            )
+            .await?;
+        rows.into_iter()
+            .map(|mut row| Ok((WorkspaceId::from_trusted(row.text()?), SessionId::from_trusted(row.text()?))))
+            .collect()
+    }
+
+    /// When the next key of any active session expires.
+    pub async fn next_expiry(&mut self) -> Result<Option<Timestamp>> {
+        let row = self
+            .query_one(
+                "SELECT next_expiry FROM sessions WHERE next_expiry IS NOT NULL AND archived_at IS NULL
+                  ORDER BY next_expiry LIMIT 1",
+                params![],
+            )
+            .await?;
+        row.map(|mut row| row.time()).transpose()
+    }
+}
+
+impl Sessions<'_> {
+    pub async fn get(&mut self, id: &SessionId) -> Result<Option<Session>> {
+        let row = self
+            .tx
+            .query_one(
+                "SELECT workspace, id, title, state, config, created_by, created_at, archived_at,
+                        rev, total_tokens, keys, event_seq, history_floor, next_expiry
+                   FROM sessions WHERE workspace = $1 AND id = $2",
+                params![self.workspace.as_str(), id.as_str()],
+            )
+            .await?;
+        row.map(read).transpose()
+    }
+
+    /// Answers whether the id was free.
+    pub async fn create(&mut self, session: &Session) -> Result<bool> {
+        let config = to_json(&session.config)?;
+        let created = self
+            .tx
+            .execute(
+                "INSERT INTO sessions (workspace, id, title, state, config, created_by, created_at,
+                                       rev, total_tokens, keys, event_seq, history_floor)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, 0, 0, 0) ON CONFLICT (workspace, id) DO NOTHING",
+                params![
+                    self.workspace.as_str(),
+                    session.id.as_str(),
+                    session.title.as_deref(),
+                    session.state.as_str(),
+                    config.as_str(),
+                    session.created_by.as_str(),
+                    session.created_at,
+                ],
+            )
+            .await?;
+        Ok(created == 1)
+    }
+
+    pub async fn archive(&mut self, id: &SessionId, at: Timestamp) -> Result<()> {
+        self.tx
+            .execute(
+                "UPDATE sessions SET state = 'archived', archived_at = $1
+                  WHERE workspace = $2 AND id = $3 AND state = 'active'",
+                params![at, self.workspace.as_str(), id.as_str()],
+            )
+            .await?;
+        Ok(())
+    }
+
+    pub async fn save_counters(&mut self, id: &SessionId, counters: &ContextCounters) -> Result<()> {
+        self.tx
+            .execute(
+                "UPDATE sessions SET rev = $1, total_tokens = $2, keys = $3, event_seq = $4, history_floor = $5,
+                                     next_expiry = $6
+                  WHERE workspace = $7 AND id = $8",
+                params![
+                    counters.rev,
+                    counters.total_tokens,
+                    counters.keys,
+                    counters.event_seq,
+                    counters.history_floor,
+                    counters.next_expiry,
+                    self.workspace.as_str(),
+                    id.as_str(),
+                ],
+            )
+            .await?;
+        Ok(())
+    }
+
+    /// Removes the session and everything in it. The audit stays.
+    pub async fn remove(&mut self, id: &SessionId) -> Result<()> {
+        let deletions = [
+            "DELETE FROM snapshot_entries WHERE workspace = $1 AND session = $2",
+            "DELETE FROM snapshots WHERE workspace = $1 AND session = $2",
+            "DELETE FROM context_history WHERE workspace = $1 AND session = $2",
+            "DELETE FROM context_entries WHERE workspace = $1 AND session = $2",
+            "DELETE FROM events WHERE workspace = $1 AND session = $2",
+            "DELETE FROM sessions WHERE workspace = $1 AND id = $2",
+        ];
+        for sql in deletions {
+            self.tx.execute(sql, params![self.workspace.as_str(), id.as_str()]).await?;
+        }
+        Ok(())
+    }
+}

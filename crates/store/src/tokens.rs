@@ -1,0 +1,126 @@
+//! Tokens as they were issued. The signed text is never stored.
+
+use crate::rows::{Row, params};
+use crate::{Error, Result, Tx};
+use domain::ids::{SessionId, TokenId, UserId, WorkspaceId};
+use domain::participants::Participant;
+use domain::times::Timestamp;
+use domain::tokens::{Token, TokenKind};
+
+/// Reads `id, user_id, kind, workspace, session, participant, channel, label, created_at, expires_at, revoked_at`.
+fn read(mut row: Row) -> Result<Token> {
+    let (id, user, kind) = (row.text()?, row.text()?, row.text()?);
+    let (workspace, session) = (row.optional_text()?, row.optional_text()?);
+    let (participant, channel) = (row.optional_text()?, row.optional_text()?);
+    let kind = match (kind.as_str(), workspace, session, participant, channel) {
+        ("user", ..) => TokenKind::User,
+        ("agent", Some(workspace), Some(session), Some(participant), _) => TokenKind::Agent {
+            workspace: WorkspaceId::from_trusted(workspace),
+            session: SessionId::from_trusted(session),
+            participant: Participant::from_trusted(participant),
+        },
+        ("channel", _, _, _, Some(channel)) => TokenKind::Channel { channel },
+        _ => return Err(Error::BadRow("a token's kind".into())),
+    };
+    Ok(Token {
+        id: TokenId::from_trusted(id),
+        user: UserId::from_trusted(user),
+        kind,
+        label: row.optional_text()?,
+        created_at: row.time()?,
+        expires_at: row.time()?,
+        revoked_at: row.optional_time()?,
+    })
+}
+
+impl Tx {
+    pub async fn create_token(&mut self, token: &Token) -> Result<()> {
+        let (workspace, session, participant, channel) = match &token.kind {
+            TokenKind::User => (None, None, None, None),
+            TokenKind::Agent { workspace, session, participant } => {
+                (Some(workspace.as_str()), Some(session.as_str()), Some(participant.as_str()), None)
+            }
+            TokenKind::Channel { channel } => (None, None, None, Some(channel.as_str())),
+        };
+        self.execute(
+            "INSERT INTO tokens (id, user_id, kind, workspace, session, participant, channel, label, created_at,
+                                 expires_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            params![
+                token.id.as_str(),
+                token.user.as_str(),
+                token.kind.as_str(),
+                workspace,
+                session,
+                participant,
+                channel,
+                token.label.as_deref(),
+                token.created_at,
+                token.expires_at,
+            ],
+        )
+        .await?;
+        Ok(())
+    }
+
+    pub async fn token(&mut self, id: &TokenId) -> Result<Option<Token>> {
+        let row = self
+            .query_one(
+                "SELECT id, user_id, kind, workspace, session, participant, channel, label, created_at, expires_at,
+                        revoked_at
+                   FROM tokens WHERE id = $1",
+                params![id.as_str()],
+            )
+            .await?;
+        row.map(read).transpose()
+    }
+
+    /// A user's tokens that still open something, in order of id.
+    pub async fn live_tokens_page(
+        &mut self,
+        user: &UserId,
+        now: Timestamp,
+        after: &str,
+        limit: u64,
+    ) -> Result<Vec<Token>> {
+        let rows = self
+            .query(
+                "SELECT id, user_id, kind, workspace, session, participant, channel, label, created_at, expires_at,
+                        revoked_at
+                   FROM tokens
+                  WHERE user_id = $1 AND id > $2 AND revoked_at IS NULL AND expires_at > $3
+                  ORDER BY id LIMIT $4",
+                params![user.as_str(), after, now, limit],
+            )
+            .await?;
+        rows.into_iter().map(read).collect()
+    }
+
+    /// Answers whether the token was live until now.
+    pub async fn revoke_token(&mut self, id: &TokenId, at: Timestamp) -> Result<bool> {
+        let revoked = self
+            .execute("UPDATE tokens SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", params![at, id.as_str()])
+            .await?;
+        Ok(revoked == 1)
+    }
+
+    /// A session that goes takes its tokens along, so that a later one of the same name starts with none.
+    pub async fn revoke_session_tokens(
+        &mut self,
+        workspace: &WorkspaceId,
+        session: &SessionId,
+        at: Timestamp,
+    ) -> Result<()> {
+        self.execute(
+            "UPDATE tokens SET revoked_at = $1 WHERE workspace = $2 AND session = $3 AND revoked_at IS NULL",
+            params![at, workspace.as_str(), session.as_str()],
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// Forgets tokens that ended before `before`.
+    pub async fn purge_tokens(&mut self, before: Timestamp) -> Result<u64> {
+        self.execute("DELETE FROM tokens WHERE expires_at < $1", params![before]).await
+    }
+}

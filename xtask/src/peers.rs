@@ -1,0 +1,103 @@
+//! Small servers to compare the product with: a fixed answer, and the plainest event streams that axum makes.
+//! They run as processes of their own and speak the product's paths, so that one load generator drives both.
+
+use anyhow::Result;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::routing::{get, post};
+use axum::serve::ListenerExt;
+use axum::{Json, Router};
+use futures_core::Stream;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use tokio::sync::mpsc;
+
+#[derive(clap::Args)]
+pub(crate) struct StaticRoute {
+    #[arg(long)]
+    listen: SocketAddr,
+    /// A file with the JSON that every POST is answered with
+    #[arg(long)]
+    answer: PathBuf,
+}
+
+impl StaticRoute {
+    pub(crate) fn run(self) -> Result<()> {
+        let answer = Bytes::from(std::fs::read(self.answer)?);
+        let fixed = move |_request: Bytes| {
+            let answer = answer.clone();
+            async move { ([(CONTENT_TYPE, "application/json")], answer) }
+        };
+        serve(self.listen, Router::new().route("/sessions/{session}/shared_context", post(fixed)))
+    }
+}
+
+#[derive(clap::Args)]
+pub(crate) struct NaiveStreams {
+    #[arg(long)]
+    listen: SocketAddr,
+}
+
+impl NaiveStreams {
+    pub(crate) fn run(self) -> Result<()> {
+        let router = Router::new()
+            .route("/sessions/{session}/events", get(listen))
+            .route("/sessions/{session}/shared_context", post(tell))
+            .with_state(Listeners::default());
+        serve(self.listen, router)
+    }
+}
+
+fn serve(address: SocketAddr, router: Router) -> Result<()> {
+    let router = router.route("/health", get(|| async { "ok" }));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind(address).await?.tap_io(|stream| {
+            // A socket that refuses is gone already; serving it will tell.
+            let _ = stream.set_nodelay(true);
+        });
+        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+        tokio::select! {
+            ended = async { axum::serve(listener, router).await } => Ok(ended?),
+            _ = terminate.recv() => Ok(()),
+        }
+    })
+}
+
+#[derive(Default, Clone)]
+struct Listeners(Arc<Mutex<Vec<mpsc::UnboundedSender<String>>>>);
+
+/// One open stream.
+struct Inbox(mpsc::UnboundedReceiver<String>);
+
+impl Stream for Inbox {
+    type Item = Result<Event, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let event = |data| Ok(Event::default().event("CONTEXT_WRITTEN").data(data));
+        self.0.poll_recv(context).map(|data| data.map(event))
+    }
+}
+
+async fn listen(State(listeners): State<Listeners>) -> impl IntoResponse {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    listeners.0.lock().unwrap_or_else(PoisonError::into_inner).push(sender);
+    Sse::new(Inbox(receiver)).keep_alive(KeepAlive::default())
+}
+
+/// Answers first and tells afterwards, as the product acknowledges a write before its event has gone to everybody.
+async fn tell(State(listeners): State<Listeners>, Json(write): Json<serde_json::Value>) -> Json<serde_json::Value> {
+    let data = serde_json::json!({"type": "CONTEXT_WRITTEN", "key": write["key"], "version": 1}).to_string();
+    tokio::spawn(async move {
+        let mut inboxes = listeners.0.lock().unwrap_or_else(PoisonError::into_inner);
+        inboxes.retain(|inbox| inbox.send(data.clone()).is_ok());
+    });
+    Json(serde_json::json!({"key": write["key"], "version": 1}))
+}
