@@ -188,5 +188,5 @@ if __name__ == "__main__":
         main()
     except Unexpected as problem:
         sys.exit(f"not as expected: {problem}")
-    except (urllib.error.URLError, KeyError, ValueError) as problem:
+    except (OSError, KeyError, ValueError) as problem:
         sys.exit(f"no usable answer from {URL}: {problem!r}")

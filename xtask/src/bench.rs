@@ -120,7 +120,7 @@ fn build_and_measure(options: &Options) -> Result<()> {
 fn measure(options: &Options) -> Result<()> {
     let Some(binary) = &options.binary else { bail!("the measuring process is started by `cargo xtask bench`") };
     let scene = Scene::new(binary, Duration::from_secs(options.seconds))?;
-    let machine = machine::describe(&scene)?;
+    let load_at_start = machine::load_average();
     let mut sections = Vec::new();
     for figure in Figure::ALL {
         let result = match options.only.is_empty() || options.only.contains(&figure) {
@@ -134,6 +134,7 @@ fn measure(options: &Options) -> Result<()> {
         print!("{}", document::render_rows(&section));
         sections.push(section);
     }
+    let machine = machine::describe(&scene, load_at_start)?;
     std::fs::write(&options.out, document::render(&machine, options.seconds, &sections))?;
     println!("written: {}", options.out.display());
     let failed: Vec<&str> =

@@ -30,6 +30,7 @@ codes! {
     KeyNotFound = "KEY_NOT_FOUND",
     MethodNotAllowed = "METHOD_NOT_ALLOWED",
     PayloadTooLarge = "PAYLOAD_TOO_LARGE",
+    ProjectNotFound = "PROJECT_NOT_FOUND",
     QueueFull = "QUEUE_FULL",
     RateLimited = "RATE_LIMITED",
     RouteNotFound = "ROUTE_NOT_FOUND",

@@ -1,1 +1,31 @@
+//! What the product does, one file per noun.
+//!
+//! Every operation has one home here, `<noun>::<verb>(&Ctx, …)`: resolve what the caller may see, decide with a pure
+//! function of `domain`, act and record in one transaction. Doors call these functions and add nothing. Nothing
+//! here knows HTTP, and no SQL is written here.
 
+pub mod audit;
+pub mod authority;
+pub mod backups;
+pub mod ctx;
+pub mod data_dir;
+mod error;
+pub mod health;
+pub mod house;
+pub mod housekeeping;
+pub mod idempotency;
+pub mod paging;
+pub mod prompts;
+pub mod sessions;
+pub mod shared_context;
+pub mod sign_in;
+mod signing;
+pub mod streams;
+pub mod surroundings;
+mod token_counts;
+pub mod tokens;
+pub mod users;
+
+pub use ctx::Ctx;
+pub use error::{Error, Result};
+pub use house::House;

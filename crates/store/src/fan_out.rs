@@ -4,27 +4,31 @@
 use domain::events::RecordedEvent;
 use domain::ids::{SessionId, WorkspaceId};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::broadcast;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use tokio::sync::{Notify, broadcast};
 
 /// How many events a watcher may lag behind before it has to read the log.
 const BACKLOG: usize = 64;
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Topic {
-    Session(WorkspaceId, SessionId),
-    Workspace(WorkspaceId),
-}
-
+type Session = (WorkspaceId, SessionId);
 type Sender = broadcast::Sender<Arc<RecordedEvent>>;
 
 #[derive(Default)]
 pub(crate) struct FanOut {
-    topics: Mutex<HashMap<Topic, Sender>>,
+    topics: Mutex<Topics>,
 }
 
-/// News of one session or workspace.
+#[derive(Default)]
+struct Topics {
+    sessions: HashMap<Session, Sender>,
+    bells: HashMap<WorkspaceId, Vec<Weak<Notify>>>,
+}
+
+/// News of one session, with the events themselves.
 pub struct Watch(broadcast::Receiver<Arc<RecordedEvent>>);
+
+/// Rings when something was committed in one of several workspaces; what it was is in the log.
+pub struct Bell(Arc<Notify>);
 
 /// What a watcher hears.
 pub enum News {
@@ -44,40 +48,52 @@ impl Watch {
     }
 }
 
+impl Bell {
+    /// Waits for a ring; one that came since the last wait counts.
+    pub async fn rung(&self) {
+        self.0.notified().await;
+    }
+}
+
 impl FanOut {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Topic, Sender>> {
+    fn lock(&self) -> MutexGuard<'_, Topics> {
         self.topics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn watch(&self, topic: Topic) -> Watch {
-        let mut topics = self.lock();
-        // Watchers that left without a word are found when the next one comes.
-        if topics.len() > 64 && topics.len().is_power_of_two() {
-            topics.retain(|_, sender| sender.receiver_count() > 0);
-        }
-        Watch(topics.entry(topic).or_insert_with(|| broadcast::channel(BACKLOG).0).subscribe())
-    }
-
     pub(crate) fn watch_session(&self, workspace: &WorkspaceId, session: &SessionId) -> Watch {
-        self.watch(Topic::Session(workspace.clone(), session.clone()))
+        let sessions = &mut self.lock().sessions;
+        // Watchers that left without a word are cleared away now and then.
+        if sessions.len() >= 64 && sessions.len().is_power_of_two() {
+            sessions.retain(|_, sender| sender.receiver_count() > 0);
+        }
+        let topic = (workspace.clone(), session.clone());
+        Watch(sessions.entry(topic).or_insert_with(|| broadcast::channel(BACKLOG).0).subscribe())
     }
 
-    pub(crate) fn watch_workspace(&self, workspace: &WorkspaceId) -> Watch {
-        self.watch(Topic::Workspace(workspace.clone()))
+    pub(crate) fn bell(&self, workspaces: &[WorkspaceId]) -> Bell {
+        let bell = Arc::new(Notify::new());
+        let bells = &mut self.lock().bells;
+        for workspace in workspaces {
+            let line = bells.entry(workspace.clone()).or_default();
+            line.retain(|other| other.strong_count() > 0);
+            line.push(Arc::downgrade(&bell));
+        }
+        Bell(bell)
     }
 
     pub(crate) fn publish(&self, events: Vec<Arc<RecordedEvent>>) {
         let mut topics = self.lock();
-        if topics.is_empty() {
-            return;
-        }
         for event in events {
-            let session = Topic::Session(event.workspace.clone(), event.session.clone());
-            for topic in [session, Topic::Workspace(event.workspace.clone())] {
-                let nobody = topics.get(&topic).is_some_and(|sender| sender.send(event.clone()).is_err());
-                if nobody {
-                    topics.remove(&topic);
-                }
+            if let Some(bells) = topics.bells.get(&event.workspace) {
+                bells.iter().filter_map(Weak::upgrade).for_each(|bell| bell.notify_one());
+            }
+            if topics.sessions.is_empty() {
+                continue;
+            }
+            let topic = (event.workspace.clone(), event.session.clone());
+            let nobody = topics.sessions.get(&topic).is_some_and(|sender| sender.send(event).is_err());
+            if nobody {
+                topics.sessions.remove(&topic);
             }
         }
     }

@@ -29,7 +29,7 @@ mod users;
 pub use audit::{ChainFault, ChainPosition};
 pub use error::{Error, Result};
 pub use events::Retention;
-pub use fan_out::{News, Watch};
+pub use fan_out::{Bell, News, Watch};
 pub use idempotency::{Claim, StoredOutcome};
 pub use operation::Operation;
 pub use scope::Scope;

@@ -1,6 +1,6 @@
 //! The store: one handle, cheap to clone, to everything that is kept.
 
-use crate::fan_out::Watch;
+use crate::fan_out::{Bell, Watch};
 use crate::queue::{FairQueue, Refused};
 use crate::sqlite::readers::Readers;
 use crate::sqlite::writer::{Job, PendingOperation, Writer, WriterShared};
@@ -124,8 +124,8 @@ impl Store {
         self.inner.writer.fan_out.watch_session(workspace, session)
     }
 
-    pub fn watch_workspace(&self, workspace: &WorkspaceId) -> Watch {
-        self.inner.writer.fan_out.watch_workspace(workspace)
+    pub fn bell(&self, workspaces: &[WorkspaceId]) -> Bell {
+        self.inner.writer.fan_out.bell(workspaces)
     }
 
     /// Makes a consistent copy of the database in a new file, while others write.

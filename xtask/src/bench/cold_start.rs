@@ -1,8 +1,10 @@
 //! From the start of the process to the first healthy answer: a new directory, a used one, a full one.
 
+use super::http::Target;
+use super::load::Until;
 use super::rows::{Bar, Row};
-use super::samples::{Sample, Unit};
-use super::scene::{Scene, write_request};
+use super::samples::{Sample, Unit, grouped};
+use super::scene::{CLIENTS, KEYS, Scene, dealt, write_request};
 use crate::processes;
 use anyhow::Result;
 use std::path::Path;
@@ -12,7 +14,6 @@ use std::time::{Duration, Instant};
 const STARTS: usize = 7;
 const SESSIONS: usize = 1_000;
 const WRITES: usize = 100_000;
-const KEYS: usize = 10;
 /// Filling ends here even if it is not done; the row then says how far it came.
 const FILL_WITHIN: Duration = Duration::from_secs(300);
 
@@ -33,6 +34,8 @@ pub(crate) fn measure(scene: &Scene) -> Result<Vec<Row>> {
     product.server.stop()?;
     let full = starts(scene, &product.data_dir)?;
 
+    let filled =
+        format!("cold start after {} writes to {} sessions", grouped(written as u64), grouped(SESSIONS as u64));
     let bare = Sample::of(bare, Unit::Milliseconds);
     let row = |name: String, rounds, bar| {
         Ok::<_, anyhow::Error>(
@@ -42,7 +45,7 @@ pub(crate) fn measure(scene: &Scene) -> Result<Vec<Row>> {
     Ok(vec![
         row("cold start, the very first (makes the data directory)".to_owned(), first, Bar::None)?,
         row("cold start, empty".to_owned(), empty, Bar::AtMost(100.0))?,
-        row(format!("cold start after {written} writes to {SESSIONS} sessions"), full, Bar::AtMost(500.0))?,
+        row(filled, full, Bar::AtMost(500.0))?,
     ])
 }
 
@@ -58,14 +61,15 @@ fn start_and_stop(scene: &Scene, data_dir: &Path) -> Result<f64> {
 }
 
 /// Writes through the product's own door, key by key and version by version; says how many were acknowledged.
-fn fill(scene: &Scene, target: &super::http::Target) -> Result<usize> {
+fn fill(scene: &Scene, target: &Target) -> Result<usize> {
     scene.create_sessions(target, 0, SESSIONS)?;
+    let writes = (0..SESSIONS * KEYS).map(|number| write_request(target, number % SESSIONS, number / SESSIONS));
+    let mut lanes = dealt(writes, CLIENTS);
     let started = Instant::now();
     let mut written = 0;
     while written < WRITES && started.elapsed() < FILL_WITHIN {
-        let key = written / SESSIONS % KEYS;
-        scene.each_once(target, (0..SESSIONS).map(|session| write_request(target, session, key)))?;
-        written += SESSIONS;
+        scene.drive(target, &mut lanes, Until::EachOnce)?;
+        written += SESSIONS * KEYS;
     }
     Ok(written)
 }

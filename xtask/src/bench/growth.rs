@@ -4,7 +4,7 @@
 use super::ROUNDS;
 use super::load::Until;
 use super::rows::{Bar, Row};
-use super::samples::{Sample, Unit};
+use super::samples::{Sample, Unit, grouped};
 use super::scene::{CLIENTS, Scene, dealt, write_request};
 use anyhow::Result;
 
@@ -29,7 +29,7 @@ pub(crate) fn measure(scene: &Scene) -> Result<Vec<Row>> {
             per_second.push(scene.drive(target, &mut lanes, Until::Elapsed(scene.round))?.per_second());
         }
         let sample = Sample::of(per_second, Unit::PerSecond);
-        let name = format!("writes over {size} sessions, {CLIENTS} clients");
+        let name = format!("writes over {} sessions, {CLIENTS} clients", grouped(size as u64));
         rows.push(match smallest {
             None => Row::new(name, sample, Bar::None)?,
             Some(_) => Row::new(name, sample, Bar::AtLeastTimes(SHARE_KEPT))?.beside("the same over 100", smallest),

@@ -2,7 +2,7 @@
 
 use super::ROUNDS;
 use super::rows::{Bar, Row};
-use super::samples::{Sample, Unit};
+use super::samples::{Sample, Unit, grouped};
 use super::scene::{KEYS, Scene, write_request};
 use anyhow::Result;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(crate) fn measure(scene: &Scene) -> Result<Vec<Row>> {
         product.server.stop()?;
     }
     let megabytes = |rounds| Sample::of(rounds, Unit::Megabytes);
-    let writes = SESSIONS * KEYS;
+    let writes = grouped((SESSIONS * KEYS) as u64);
     Ok(vec![
         Row::new("resident memory, at rest", megabytes(at_rest), Bar::AtMost(40.0))?,
         Row::new(

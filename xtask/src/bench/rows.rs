@@ -1,6 +1,6 @@
 //! One line of the document: a figure, what it is compared with, and whether its bar holds. Pure.
 
-use super::samples::{Sample, Unit};
+use super::samples::Sample;
 
 pub(crate) struct Row {
     pub(crate) figure: String,
@@ -64,12 +64,7 @@ impl Row {
     }
 
     pub(crate) fn bar_text(&self) -> String {
-        let unit = match self.measured.unit {
-            Unit::PerSecond => "/s",
-            Unit::Milliseconds => "ms",
-            Unit::Megabytes => "MB",
-            Unit::KibibytesEach => "KiB each",
-        };
+        let unit = self.measured.unit.symbol();
         match self.bar {
             Bar::None => "–".to_owned(),
             Bar::AtMost(limit) => format!("≤ {limit} {unit}"),

@@ -11,13 +11,23 @@ pub(crate) enum Unit {
     KibibytesEach,
 }
 
+impl Unit {
+    pub(crate) fn symbol(self) -> &'static str {
+        match self {
+            Self::PerSecond => "/s",
+            Self::Milliseconds => "ms",
+            Self::Megabytes => "MB",
+            Self::KibibytesEach => "KiB each",
+        }
+    }
+}
+
 /// The median of several rounds and the range they lie in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) median: f64,
     pub(crate) lowest: f64,
     pub(crate) highest: f64,
-    pub(crate) rounds: usize,
     pub(crate) unit: Unit,
 }
 
@@ -32,7 +42,7 @@ impl Sample {
         } else {
             rounds[middle]
         };
-        Some(Self { median, lowest, highest, rounds: rounds.len(), unit })
+        Some(Self { median, lowest, highest, unit })
     }
 }
 
@@ -40,27 +50,22 @@ impl fmt::Display for Sample {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = |value| number(value, self.unit);
         let range = format!("{} – {}", number(self.lowest), number(self.highest));
-        let unit = match self.unit {
-            Unit::PerSecond => "/s",
-            Unit::Milliseconds => "ms",
-            Unit::Megabytes => "MB",
-            Unit::KibibytesEach => "KiB each",
-        };
+        let unit = self.unit.symbol();
         write!(out, "{} {unit} ({range})", number(self.median))
     }
 }
 
 fn number(value: f64, unit: Unit) -> String {
     match unit {
-        Unit::PerSecond => grouped(value),
+        Unit::PerSecond => grouped(value.round() as u64),
         Unit::Milliseconds if value < 10.0 => format!("{value:.2}"),
         Unit::Milliseconds | Unit::Megabytes | Unit::KibibytesEach => format!("{value:.1}"),
     }
 }
 
-/// `41234.6` as `41 235`.
-fn grouped(value: f64) -> String {
-    let digits = format!("{value:.0}");
+/// `41235` as `41 235`.
+pub(crate) fn grouped(value: u64) -> String {
+    let digits = value.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {

@@ -3,7 +3,7 @@
 use super::ROUNDS;
 use super::http::{Connection, Head, Request, Target};
 use super::rows::{Bar, Row};
-use super::samples::{Sample, Unit};
+use super::samples::{Sample, Unit, grouped};
 use super::scene::{Scene, session};
 use crate::processes::{self, Server};
 use anyhow::{Context, Result, bail};
@@ -41,11 +41,14 @@ pub(crate) fn measure(scene: &Scene) -> Result<Vec<Row>> {
         let address = processes::free_address()?;
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["naive-streams", "--listen", &address.to_string()]);
+        // The peer at its best: huge pages behind the allocator make small idle buffers weigh more.
+        command.env("MIMALLOC_ALLOW_THP", "0");
         let peer = Server::start(&mut command, address, &folder.path().join("naive-streams.log"))?;
         naive.add(scene, &peer, &Target { address, token: "none".to_owned() }, count, round)?;
     }
     let fewer =
         if count < WANTED { format!(" (this machine's open file limit forbids {WANTED})") } else { String::new() };
+    let count = grouped(count as u64);
     let milliseconds = |rounds| Sample::of(rounds, Unit::Milliseconds);
     let kibibytes = |rounds| Sample::of(rounds, Unit::KibibytesEach);
     let peer = "naive axum streams";

@@ -1,0 +1,138 @@
+//! Who a bearer is. A token is believed for a moment only: its row and its user are looked at again at least every
+//! second, and at once when anything was revoked in this process.
+
+use crate::signing::unauthenticated;
+use crate::{Error, House, Result};
+use domain::callers::{Caller, Credential};
+use domain::ids::TokenId;
+use domain::participants::Participant;
+use domain::roles::Role;
+use domain::times::Timestamp;
+use domain::tokens::{Token, TokenKind};
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use store::{Operation, Tx};
+use tokio::sync::watch;
+
+const BELIEVED_MS: i64 = 1_000;
+const REMEMBERED_MOST: usize = 10_000;
+
+/// A caller and how long its credential lasts.
+#[derive(Debug)]
+pub struct SignedIn {
+    pub caller: Arc<Caller>,
+    /// `None` for the operator, who has no token.
+    pub token: Option<TokenId>,
+    pub expires_at: Option<Timestamp>,
+}
+
+struct Remembered {
+    signed_in: Arc<SignedIn>,
+    checked_at: Timestamp,
+    epoch: u64,
+}
+
+pub struct Authority {
+    remembered: RwLock<HashMap<String, Remembered>>,
+    /// Moves whenever somebody's rights may have shrunk. Open streams watch it.
+    epoch: watch::Sender<u64>,
+}
+
+impl Default for Authority {
+    fn default() -> Self {
+        Self { remembered: RwLock::default(), epoch: watch::Sender::new(0) }
+    }
+}
+
+impl Authority {
+    /// To be called after every change that takes something away.
+    pub(crate) fn changed(&self) {
+        self.epoch.send_modify(|epoch| *epoch += 1);
+    }
+
+    pub(crate) fn watch(&self) -> watch::Receiver<u64> {
+        self.epoch.subscribe()
+    }
+
+    fn recall(&self, text: &str, now: Timestamp) -> Option<Arc<SignedIn>> {
+        let remembered = self.remembered.read().unwrap_or_else(PoisonError::into_inner);
+        let found = remembered.get(text)?;
+        let fresh = found.epoch == *self.epoch.borrow() && now < found.checked_at.plus_ms(BELIEVED_MS);
+        let live = found.signed_in.expires_at.is_none_or(|at| now < at);
+        (fresh && live).then(|| found.signed_in.clone())
+    }
+
+    fn remember(&self, text: &str, entry: Remembered) {
+        let mut remembered = self.remembered.write().unwrap_or_else(PoisonError::into_inner);
+        if remembered.len() >= REMEMBERED_MOST {
+            remembered.clear();
+        }
+        remembered.insert(text.to_owned(), entry);
+    }
+}
+
+/// Finds out whose token this is.
+pub async fn authenticate(house: &House, text: &str) -> Result<Arc<SignedIn>> {
+    let authority = house.authority();
+    let now = house.now();
+    if let Some(signed_in) = authority.recall(text, now) {
+        return Ok(signed_in);
+    }
+    // Read before the rows are, so that a revocation in between is noticed the next time.
+    let epoch = *authority.epoch.borrow();
+    let claimed = house.signer().read(text, now)?;
+    let (token, caller) = house.store().read(LookUp { id: claimed.id, now }).await?;
+    if token.user != claimed.user || token.kind != claimed.kind {
+        return Err(unauthenticated().into());
+    }
+    let signed_in =
+        Arc::new(SignedIn { caller: Arc::new(caller), token: Some(token.id), expires_at: Some(token.expires_at) });
+    authority.remember(text, Remembered { signed_in: signed_in.clone(), checked_at: now, epoch });
+    Ok(signed_in)
+}
+
+/// Whether somebody let in earlier may still be here, and as what.
+pub(crate) async fn check_again(house: &House, signed_in: &SignedIn) -> Result<()> {
+    let Some(id) = &signed_in.token else { return Ok(()) };
+    house.store().read(LookUp { id: id.clone(), now: house.now() }).await.map(|_| ())
+}
+
+/// The person who runs the house, for commands given on its own machine.
+pub async fn operator(house: &House, user: Option<&str>, participant: Option<&str>) -> Result<Arc<SignedIn>> {
+    let id = domain::ids::UserId::parse(user.unwrap_or(crate::users::OWNER))?;
+    let participant = participant.map(Participant::parse_agent).transpose()?;
+    let user = house.store().read(crate::users::Find { id }).await?;
+    let caller = Caller {
+        participant: participant.unwrap_or_else(|| Participant::of_user(&user.id)),
+        user: user.id,
+        role: Role::Admin,
+        credential: Credential::Operator,
+    };
+    Ok(Arc::new(SignedIn { caller: Arc::new(caller), token: None, expires_at: None }))
+}
+
+struct LookUp {
+    id: TokenId,
+    now: Timestamp,
+}
+
+impl Operation for LookUp {
+    type Output = (Token, Caller);
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<(Token, Caller)> {
+        let token = tx.token(&self.id).await?.filter(|token| token.is_live(self.now)).ok_or_else(unauthenticated)?;
+        let user = tx.user(&token.user).await?.ok_or_else(unauthenticated)?;
+        let (participant, credential) = match &token.kind {
+            TokenKind::User => (Participant::of_user(&user.id), Credential::User),
+            TokenKind::Agent { workspace, session, participant } => {
+                (participant.clone(), Credential::Session { workspace: workspace.clone(), session: session.clone() })
+            }
+            TokenKind::Channel { channel } => {
+                (Participant::of_user(&user.id), Credential::Channel { channel: channel.clone() })
+            }
+        };
+        let caller = Caller { user: user.id, role: user.role, participant, credential };
+        Ok((token, caller))
+    }
+}

@@ -1,0 +1,153 @@
+//! The data directory: who may enter, who is in it, and the secret in it.
+
+use crate::surroundings::Surroundings;
+use crate::{Error, Result};
+use data_encoding::HEXLOWER;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// A data directory that this process, and no other, has open.
+pub struct DataDir {
+    path: PathBuf,
+    // Held, not read: the lock ends with it.
+    _lock: File,
+}
+
+pub const DATABASE: &str = "longhouse.db";
+pub const SECRET: &str = "secret.key";
+pub const SOCKET: &str = "control.sock";
+
+impl DataDir {
+    /// Enters the directory, making it (owner only) if it is not there.
+    pub fn enter(path: &Path) -> Result<Self> {
+        let in_use = || Error::from(store::Error::InUse(path.to_owned()));
+        if !path.exists() {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(at(path))?;
+        }
+        if !path.is_dir() {
+            return Err(at(path)(io::Error::new(io::ErrorKind::NotADirectory, "is not a directory")).into());
+        }
+        fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(at(path))?;
+        let lock_path = path.join("lock");
+        let options = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&lock_path);
+        let lock = options.map_err(at(&lock_path))?;
+        lock.try_lock().map_err(|_| in_use())?;
+        Ok(Self { path: path.to_owned(), _lock: lock })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.path.join(DATABASE)
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.path.join(SOCKET)
+    }
+
+    /// The signing secret: the given one, else the directory's, made on first use.
+    pub fn secret(&self, given: Option<&str>, surroundings: &dyn Surroundings) -> Result<[u8; 32]> {
+        if let Some(text) = given {
+            return parse_secret("LONGHOUSE_SECRET", text);
+        }
+        let path = self.path.join(SECRET);
+        match fs::read_to_string(&path) {
+            Ok(text) => {
+                fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(at(&path))?;
+                parse_secret(&path.display().to_string(), text.trim_end())
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let secret = surroundings.random();
+                write_owner_only(&path, HEXLOWER.encode(&secret).as_bytes()).map_err(at(&path))?;
+                Ok(secret)
+            }
+            Err(error) => Err(at(&path)(error).into()),
+        }
+    }
+}
+
+/// Names the file in an I/O error.
+fn at(path: &Path) -> impl Fn(io::Error) -> store::Error + '_ {
+    move |error| store::Error::File(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}
+
+/// Writes a new file whole, on disk, readable by its owner only.
+pub(crate) fn write_owner_only(path: &Path, content: &[u8]) -> io::Result<()> {
+    let partial = path.with_extension("partial");
+    let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&partial)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    fs::rename(&partial, path)?;
+    sync_parent(path)
+}
+
+pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
+        _ => Ok(()),
+    }
+}
+
+/// A secret is 64 hex digits that nobody could guess: not one repeated pattern, not a sequence.
+fn parse_secret(source: &str, text: &str) -> Result<[u8; 32]> {
+    let refuse = |why: &str| {
+        let message = format!("the secret in {source} is refused: {why}. Make one with: openssl rand -hex 32");
+        Err(store::Error::File(io::Error::new(io::ErrorKind::InvalidData, message)).into())
+    };
+    let bytes = HEXLOWER.decode(text.to_ascii_lowercase().as_bytes()).ok();
+    let Some(secret) = bytes.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok()) else {
+        return refuse("it must have exactly 64 hex digits");
+    };
+    if is_guessable(&secret) { refuse("it is repeated or well known") } else { Ok(secret) }
+}
+
+fn is_guessable(secret: &[u8; 32]) -> bool {
+    let repeats = (1..=16).any(|period| secret.iter().zip(&secret[period..]).all(|(a, b)| a == b));
+    let step = secret[1].wrapping_sub(secret[0]);
+    let sequence = secret.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) == step);
+    let distinct = secret.iter().collect::<std::collections::HashSet<_>>().len();
+    repeats || sequence || distinct < 12
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weak_secrets_are_refused_with_the_way_out() {
+        let sequence: String = (0..32).map(|n| format!("{n:02x}")).collect();
+        let weak = [
+            "",
+            "abc",
+            &"0".repeat(64),
+            &"deadbeef".repeat(8),
+            &"0123456789abcdef".repeat(4),
+            &sequence,
+            &"g".repeat(64),
+        ];
+        for text in weak {
+            let error = parse_secret("LONGHOUSE_SECRET", text).unwrap_err();
+            assert!(error.to_string().contains("openssl rand"), "{text}");
+        }
+        let good = HEXLOWER.encode(&crate::surroundings::Machine::default().random());
+        assert!(parse_secret("LONGHOUSE_SECRET", &good).is_ok());
+    }
+
+    #[test]
+    fn one_process_at_a_time_and_owner_only_modes() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("data");
+        let dir = DataDir::enter(&path).unwrap();
+        assert!(DataDir::enter(&path).is_err());
+        let first = dir.secret(None, &crate::surroundings::Machine::default()).unwrap();
+        assert_eq!(dir.secret(None, &crate::surroundings::Machine::default()).unwrap(), first);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&path), mode(&path.join(SECRET))), (0o700, 0o600));
+        drop(dir);
+        assert!(DataDir::enter(&path).is_ok());
+    }
+}

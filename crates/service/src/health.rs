@@ -1,0 +1,44 @@
+//! Whether the house is well.
+
+use crate::House;
+use store::Condition;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    Healthy,
+    Degraded,
+    Unhealthy,
+}
+
+pub struct Check {
+    pub name: &'static str,
+    pub status: Status,
+    pub detail: String,
+}
+
+pub struct Health {
+    pub status: Status,
+    pub checks: Vec<Check>,
+}
+
+/// Writes waiting beyond this many are a sign that the disk does not keep up.
+const QUEUE_WORRYING: usize = 5_000;
+
+pub fn check(house: &House) -> Health {
+    let store = house.store();
+    let (status, detail) = match store.condition() {
+        Condition::Healthy => (Status::Healthy, "writes reach the disk".to_owned()),
+        Condition::Full => (Status::Degraded, "the disk is full: reads are served, writes are refused".to_owned()),
+        Condition::Failed(_) => (
+            Status::Unhealthy,
+            "the last write to disk failed: the database is being opened and checked again".to_owned(),
+        ),
+    };
+    let database = Check { name: "database", status, detail };
+    let waiting = store.waiting_writes();
+    let status = if waiting > QUEUE_WORRYING { Status::Degraded } else { Status::Healthy };
+    let queue = Check { name: "write_queue", status, detail: format!("{waiting} writes waiting") };
+    let checks = vec![database, queue];
+    let status = checks.iter().map(|check| check.status).max().unwrap_or(Status::Healthy);
+    Health { status, checks }
+}

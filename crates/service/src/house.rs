@@ -1,0 +1,101 @@
+//! The house: the few handles that all operations share.
+
+use crate::authority::Authority;
+use crate::data_dir::DataDir;
+use crate::signing::Signer;
+use crate::surroundings::Surroundings;
+use crate::token_counts::TokenCounts;
+use crate::{Result, users};
+use domain::times::Timestamp;
+use std::path::Path;
+use std::sync::Arc;
+use store::Store;
+use tokio::sync::Notify;
+
+/// A cheap handle; every clone is the same house.
+#[derive(Clone)]
+pub struct House(Arc<Rooms>);
+
+struct Rooms {
+    store: Store,
+    surroundings: Arc<dyn Surroundings>,
+    signer: Signer,
+    authority: Authority,
+    token_counts: TokenCounts,
+    /// Rung when a key was given a time to live, so that the sweeper may have to wake earlier.
+    expiry_set: Notify,
+    data_dir: DataDir,
+}
+
+/// What a house needs to know to open.
+pub struct Options {
+    pub data_dir: std::path::PathBuf,
+    /// `LONGHOUSE_SECRET`, if it is set.
+    pub secret: Option<String>,
+}
+
+impl House {
+    /// Opens the house, building it on the first start. Answers whether this was the first.
+    pub async fn open(options: Options, surroundings: Arc<dyn Surroundings>) -> Result<(Self, bool)> {
+        let data_dir = DataDir::enter(&options.data_dir)?;
+        let secret = data_dir.secret(options.secret.as_deref(), surroundings.as_ref())?;
+        let store = Store::open(store::Options::new(data_dir.database()))?;
+        let rooms = Rooms {
+            store,
+            surroundings,
+            signer: Signer::new(&secret),
+            authority: Authority::default(),
+            token_counts: TokenCounts::default(),
+            expiry_set: Notify::new(),
+            data_dir,
+        };
+        let house = Self(Arc::new(rooms));
+        let first = users::ensure_owner(&house).await?;
+        Ok((house, first))
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.0.surroundings.now()
+    }
+
+    pub fn unique(&self) -> uuid::Uuid {
+        self.0.surroundings.unique()
+    }
+
+    pub(crate) fn random(&self) -> [u8; 32] {
+        self.0.surroundings.random()
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    pub(crate) fn signer(&self) -> &Signer {
+        &self.0.signer
+    }
+
+    pub fn authority(&self) -> &Authority {
+        &self.0.authority
+    }
+
+    pub(crate) fn token_counts(&self) -> &TokenCounts {
+        &self.0.token_counts
+    }
+
+    pub(crate) fn expiry_set(&self) -> &Notify {
+        &self.0.expiry_set
+    }
+
+    pub fn data_dir(&self) -> &DataDir {
+        &self.0.data_dir
+    }
+
+    pub fn data_path(&self) -> &Path {
+        self.0.data_dir.path()
+    }
+
+    /// Finishes what was begun and closes the database.
+    pub async fn close(&self) {
+        self.0.store.close().await;
+    }
+}

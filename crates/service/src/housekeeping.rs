@@ -1,0 +1,101 @@
+//! What the house does by itself: ends keys whose time is over, forgets what is past keeping.
+
+use crate::shared_context::expiry::Sweep;
+use crate::{Error, House, Result, idempotency};
+use domain::ids::{SessionId, WorkspaceId};
+use domain::times::Timestamp;
+use std::time::Duration;
+use store::{Operation, Retention, Tx};
+
+const SWEPT_AT_ONCE: u64 = 256;
+const PURGE_EVERY: Duration = Duration::from_secs(600);
+const PURGED_AT_ONCE: u64 = 5_000;
+/// Even a sleep until a known moment is cut here, because the machine's clock may be set meanwhile.
+const SLEEP_LONGEST: Duration = Duration::from_secs(60);
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// Runs until it is dropped.
+pub async fn run(house: House) {
+    tokio::join!(expire(&house), purge(&house));
+}
+
+async fn expire(house: &House) {
+    loop {
+        let pause = match sweep_due(house).await {
+            Ok(next) => next.map(|at| until(house, at).min(SLEEP_LONGEST)),
+            Err(error) => {
+                tracing::warn!(%error, "expired keys could not be put on record; they stay absent all the same");
+                Some(AFTER_FAILURE)
+            }
+        };
+        let set = house.expiry_set().notified();
+        match pause {
+            Some(pause) => {
+                // A new, earlier expiry ends the sleep.
+                let _ = tokio::time::timeout(pause, set).await;
+            }
+            None => set.await,
+        }
+    }
+}
+
+fn until(house: &House, at: Timestamp) -> Duration {
+    Duration::from_millis(u64::try_from(at.as_ms() - house.now().as_ms()).unwrap_or(0))
+}
+
+/// Sweeps every session that has expired keys; answers when the next key expires.
+async fn sweep_due(house: &House) -> Result<Option<Timestamp>> {
+    loop {
+        let now = house.now();
+        let (due, next) = house.store().read(Due { now }).await?;
+        if due.is_empty() {
+            return Ok(next);
+        }
+        for (workspace, session) in due {
+            house.store().write(&workspace.clone(), Sweep { workspace, session, now }).await?;
+        }
+    }
+}
+
+struct Due {
+    now: Timestamp,
+}
+
+impl Operation for Due {
+    type Output = (Vec<(WorkspaceId, SessionId)>, Option<Timestamp>);
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
+        Ok((tx.sessions_with_expired_keys(self.now, SWEPT_AT_ONCE).await?, tx.next_expiry().await?))
+    }
+}
+
+async fn purge(house: &House) {
+    loop {
+        let operation = || Purge { now: house.now(), retention: Retention::default() };
+        let turn = crate::users::house_chain();
+        // A little at a time, so that nobody waits long behind it.
+        while let Ok(forgotten) = house.store().write(&turn, operation()).await
+            && forgotten >= PURGED_AT_ONCE
+        {}
+        tokio::time::sleep(PURGE_EVERY).await;
+    }
+}
+
+/// Forgets old events, answers, codes and tokens.
+struct Purge {
+    now: Timestamp,
+    retention: Retention,
+}
+
+impl Operation for Purge {
+    type Output = u64;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<u64> {
+        tx.purge_outcomes(idempotency::purge_before(self.now)).await?;
+        tx.purge_sign_in_codes(self.now).await?;
+        tx.purge_tokens(self.now).await?;
+        Ok(tx.purge_events(self.retention, self.now, PURGED_AT_ONCE).await?)
+    }
+}

@@ -1,0 +1,76 @@
+//! The `shared_context` tool: one function for every door.
+
+mod changes;
+pub(crate) mod expiry;
+mod inspection;
+mod looks;
+mod scene;
+mod snapshots;
+mod writes;
+
+pub use inspection::inspect;
+
+use crate::sessions::SessionRef;
+use crate::{Ctx, Error, Result, idempotency};
+use changes::{Action, Change};
+use domain::answers::Answer;
+use domain::requests::{Request, WriteRequest};
+use looks::{Look, Looked};
+use serde::{Serialize, de::DeserializeOwned};
+
+/// Does what the request says, as the caller's participant.
+pub async fn execute(ctx: &Ctx, session: SessionRef, request: Request) -> Result<Answer> {
+    match request {
+        Request::Write(write) => write_entry(ctx, session, write).await.map(Answer::Written),
+        Request::Delete { key, expectation } => {
+            change(ctx, session, writes::Delete { key, expectation }).await.map(Answer::Deleted)
+        }
+        Request::Snapshot { label } => change(ctx, session, snapshots::Take { label }).await.map(Answer::Snapshot),
+        Request::RestoreSnapshot { label } => {
+            change(ctx, session, snapshots::Restore { label }).await.map(Answer::Restored)
+        }
+        look => look_at(ctx, session, look).await,
+    }
+}
+
+async fn change<A: Action>(ctx: &Ctx, session: SessionRef, action: A) -> Result<A::Output>
+where
+    A::Output: Serialize + DeserializeOwned,
+{
+    let turn = session.turn(&ctx.caller);
+    let operation = Change { caller: ctx.caller.clone(), session, now: ctx.now(), action };
+    idempotency::write(ctx, &turn, operation).await
+}
+
+async fn write_entry(ctx: &Ctx, session: SessionRef, request: WriteRequest) -> Result<domain::answers::Written> {
+    let expires = request.ttl_seconds.is_some();
+    let write = writes::Write { request, exact_tokens: None };
+    let written = match change(ctx, session.clone(), write.clone()).await {
+        // Counting exactly takes too long for the writer's thread; most sessions do not ask for it.
+        Err(Error::NeedsTokenCount) => {
+            let exact_tokens = Some(ctx.house.token_counts().exact(&write.request.value).await);
+            change(ctx, session, writes::Write { exact_tokens, ..write }).await?
+        }
+        outcome => outcome?,
+    };
+    if expires {
+        ctx.house.expiry_set().notify_one();
+    }
+    Ok(written)
+}
+
+async fn look_at(ctx: &Ctx, session: SessionRef, request: Request) -> Result<Answer> {
+    let look = Look { caller: ctx.caller.clone(), session, now: ctx.now(), request };
+    match ctx.house.store().read(look.clone()).await? {
+        Looked::Answer(answer) => Ok(answer),
+        // A key's time is over but its end is not on record yet: put it there, then look again.
+        Looked::Overdue { workspace, session } => {
+            let sweep = expiry::Sweep { workspace: workspace.clone(), session, now: look.now };
+            ctx.house.store().write(&workspace, sweep).await?;
+            match ctx.house.store().read(look).await? {
+                Looked::Answer(answer) => Ok(answer),
+                Looked::Overdue { .. } => Err(store::Error::BadRow("an expired key stays".into()).into()),
+            }
+        }
+    }
+}

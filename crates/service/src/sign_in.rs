@@ -1,0 +1,141 @@
+//! How a browser gets in: a one-time code or a token is exchanged for a credential of its own.
+
+use crate::tokens::Issued;
+use crate::{Ctx, Error, House, Result, authority};
+use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
+use domain::audit::AuditRecord;
+use domain::callers::{Caller, Credential};
+use domain::ids::{TokenId, UserId, WorkspaceId};
+use domain::participants::Participant;
+use domain::times::Timestamp;
+use domain::tokens::{Token, TokenKind};
+use domain::{Code, Refusal};
+use sha2::{Digest, Sha256};
+use store::{Operation, Tx};
+
+const CODE_LASTS_S: u64 = 24 * 3600;
+const BROWSER_LASTS_S: u64 = 7 * 24 * 3600;
+
+fn hash(code: &str) -> String {
+    HEXLOWER.encode(&Sha256::digest(code.as_bytes()))
+}
+
+/// Makes a code that lets `user` in once.
+pub async fn create_code(ctx: &Ctx, user: UserId) -> Result<String> {
+    ctx.caller.require_admin()?;
+    if user != ctx.caller.user && !ctx.caller.is_operator() {
+        return Err(Refusal::forbidden("a link for somebody else is made on the house's own machine").into());
+    }
+    let code = BASE64URL_NOPAD.encode(&ctx.house.random()[..24]);
+    let now = ctx.now();
+    let record = ctx.audit("sign_in.link", now).with("user", user.as_str());
+    let operation = CreateCode { code_hash: hash(&code), user: user.clone(), now, record };
+    ctx.house.store().write(&WorkspaceId::personal(&user), operation).await?;
+    Ok(code)
+}
+
+struct CreateCode {
+    code_hash: String,
+    user: UserId,
+    now: Timestamp,
+    record: AuditRecord,
+}
+
+impl Operation for CreateCode {
+    type Output = ();
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<()> {
+        let unknown = || Refusal::new(Code::UserNotFound, "there is no user of that name");
+        tx.user(&self.user).await?.ok_or_else(unknown)?;
+        tx.create_sign_in_code(&self.code_hash, &self.user, self.now.plus_seconds(CODE_LASTS_S)).await?;
+        tx.scope(&WorkspaceId::personal(&self.user)).audit().append(self.record.clone());
+        Ok(())
+    }
+}
+
+/// Exchanges a code for a browser's credential. Of any number of tries one succeeds.
+pub async fn with_code(house: &House, code: &str) -> Result<Issued> {
+    let now = house.now();
+    let operation = Redeem { code_hash: hash(code), id: TokenId::generated(house.unique()), now };
+    let token = house.store().write(&crate::users::house_chain(), operation).await?;
+    Ok(Issued { text: house.signer().sign(&token)?, token })
+}
+
+struct Redeem {
+    code_hash: String,
+    id: TokenId,
+    now: Timestamp,
+}
+
+impl Operation for Redeem {
+    type Output = Token;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Token> {
+        let refusal =
+            || Refusal::new(Code::Unauthenticated, "this sign-in code is unknown, used or too old: ask for a new link");
+        let user = tx.redeem_sign_in_code(&self.code_hash, self.now).await?.ok_or_else(refusal)?;
+        let user = tx.user(&user).await?.ok_or_else(refusal)?;
+        let caller = Caller {
+            participant: Participant::of_user(&user.id),
+            user: user.id,
+            role: user.role,
+            credential: Credential::User,
+        };
+        browser_token(tx, &caller, &self.id, self.now, self.now.plus_seconds(BROWSER_LASTS_S)).await
+    }
+}
+
+/// Exchanges a person's token for a browser's credential that lasts no longer than the token.
+pub async fn with_token(house: &House, text: &str) -> Result<Issued> {
+    let signed_in = authority::authenticate(house, text).await?;
+    if signed_in.caller.credential != Credential::User {
+        return Err(Refusal::forbidden("only a person's own token signs in").into());
+    }
+    let now = house.now();
+    let longest = now.plus_seconds(BROWSER_LASTS_S);
+    let expires_at = signed_in.expires_at.map_or(longest, |at| at.min(longest));
+    let id = TokenId::generated(house.unique());
+    let operation = Enter { caller: Caller::clone(&signed_in.caller), id, now, expires_at };
+    let token = house.store().write(&WorkspaceId::personal(&signed_in.caller.user), operation).await?;
+    Ok(Issued { text: house.signer().sign(&token)?, token })
+}
+
+struct Enter {
+    caller: Caller,
+    id: TokenId,
+    now: Timestamp,
+    expires_at: Timestamp,
+}
+
+impl Operation for Enter {
+    type Output = Token;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Token> {
+        browser_token(tx, &self.caller, &self.id, self.now, self.expires_at).await
+    }
+}
+
+async fn browser_token(
+    tx: &mut Tx,
+    caller: &Caller,
+    id: &TokenId,
+    now: Timestamp,
+    expires_at: Timestamp,
+) -> Result<Token> {
+    let token = Token {
+        id: id.clone(),
+        user: caller.user.clone(),
+        kind: TokenKind::User,
+        label: Some("browser".to_owned()),
+        created_at: now,
+        expires_at,
+        revoked_at: None,
+    };
+    tx.create_token(&token).await?;
+    let record = AuditRecord::new(caller, "sign_in", now).with("token", id.as_str());
+    tx.scope(&WorkspaceId::personal(&caller.user)).audit().append(record);
+    Ok(token)
+}

@@ -1,0 +1,198 @@
+//! Tokens: made, listed and revoked by the people they belong to.
+
+use crate::paging::{Listed, Page};
+use crate::sessions::{self, SessionRef};
+use crate::users::house_chain;
+use crate::{Ctx, Error, Result, idempotency};
+use domain::audit::AuditRecord;
+use domain::callers::Caller;
+use domain::ids::{TokenId, UserId, WorkspaceId};
+use domain::participants::Participant;
+use domain::sessions::Session;
+use domain::times::Timestamp;
+use domain::tokens::{Token, TokenKind};
+use domain::{Code, Refusal};
+use std::sync::Arc;
+use store::{Operation, Tx};
+
+const LABEL_LONGEST: usize = 100;
+const CHANNELS: [&str; 3] = ["http", "telegram", "discord"];
+
+/// What kind of token is wanted.
+#[derive(Debug, Clone)]
+pub enum Wanted {
+    User,
+    Session { session: SessionRef, participant: Option<Participant> },
+    Channel { channel: String },
+}
+
+#[derive(Debug, Clone)]
+pub struct CreateToken {
+    /// For somebody else: only the operator may.
+    pub user: Option<UserId>,
+    pub wanted: Wanted,
+    pub ttl_seconds: u64,
+    pub label: Option<String>,
+}
+
+/// A token with its text, which is shown once.
+pub struct Issued {
+    pub token: Token,
+    pub text: String,
+}
+
+pub async fn create(ctx: &Ctx, input: CreateToken) -> Result<Issued> {
+    ctx.caller.require_person()?;
+    if let Some(label) = &input.label {
+        domain::sessions::check_text("label", label, LABEL_LONGEST)?;
+    }
+    let user = input.user.clone().unwrap_or_else(|| ctx.caller.user.clone());
+    if user != ctx.caller.user && !ctx.caller.is_operator() {
+        return Err(Refusal::forbidden("a token for somebody else is made on the house's own machine").into());
+    }
+    if let Wanted::Channel { channel } = &input.wanted {
+        ctx.caller.require_admin()?;
+        if !CHANNELS.contains(&channel.as_str()) {
+            let known = CHANNELS.join(", ");
+            return Err(Refusal::invalid_field("channel", format!("`channel` is one of {known}")).into());
+        }
+    }
+    let (id, now) = (TokenId::generated(ctx.house.unique()), ctx.now());
+    let operation = Create { caller: ctx.caller.clone(), user, id, now, input };
+    let turn = WorkspaceId::personal(&ctx.caller.user);
+    let token = idempotency::write(ctx, &turn, operation).await?;
+    Ok(Issued { text: ctx.house.signer().sign(&token)?, token })
+}
+
+struct Create {
+    caller: Arc<Caller>,
+    user: UserId,
+    id: TokenId,
+    now: Timestamp,
+    input: CreateToken,
+}
+
+impl Operation for Create {
+    type Output = Token;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Token> {
+        let unknown = || Refusal::new(Code::UserNotFound, "there is no user of that name");
+        tx.user(&self.user).await?.ok_or_else(unknown)?;
+        let (kind, chain) = self.settle(tx).await?;
+        let token = Token {
+            id: self.id.clone(),
+            user: self.user.clone(),
+            kind,
+            label: self.input.label.clone(),
+            created_at: self.now,
+            expires_at: self.now.plus_seconds(self.input.ttl_seconds),
+            revoked_at: None,
+        };
+        tx.create_token(&token).await?;
+        tx.scope(&chain).audit().append(self.record(&token));
+        Ok(token)
+    }
+}
+
+impl Create {
+    /// The token's kind, and the chain its audit row belongs to.
+    async fn settle(&self, tx: &mut Tx) -> Result<(TokenKind, WorkspaceId)> {
+        match &self.input.wanted {
+            Wanted::User => Ok((TokenKind::User, WorkspaceId::personal(&self.user))),
+            Wanted::Channel { channel } => Ok((TokenKind::Channel { channel: channel.clone() }, house_chain())),
+            Wanted::Session { session, participant } => {
+                let session = sessions::find_seen_by(tx, &self.user, session).await?;
+                self.may_speak_for_others(&session)?;
+                let participant = participant.clone().unwrap_or_else(Participant::orchestrator);
+                let workspace = session.workspace;
+                let kind = TokenKind::Agent { workspace: workspace.clone(), session: session.id, participant };
+                Ok((kind, workspace))
+            }
+        }
+    }
+
+    /// Where keys are hidden from some, a token for another participant could show its maker what the maker may
+    /// not see. There only the session's creator hands them out.
+    fn may_speak_for_others(&self, session: &Session) -> Result<()> {
+        if !session.config.acl || session.created_by == self.user || self.caller.is_operator() {
+            return Ok(());
+        }
+        Err(Refusal::forbidden("in a session with access lists only its creator makes tokens for participants").into())
+    }
+
+    fn record(&self, token: &Token) -> AuditRecord {
+        let record = AuditRecord::new(&self.caller, "token.create", self.now)
+            .with("token", token.id.as_str())
+            .with("kind", token.kind.as_str())
+            .with("user", token.user.as_str())
+            .with("expires_at", token.expires_at.to_string());
+        match &token.kind {
+            TokenKind::Agent { session, participant, .. } => {
+                record.in_session(session).with("participant", participant.as_str())
+            }
+            TokenKind::Channel { channel } => record.with("channel", channel.as_str()),
+            TokenKind::User => record,
+        }
+    }
+}
+
+/// The caller's tokens that still open something.
+pub async fn list(ctx: &Ctx, page: Page) -> Result<Listed<Token>> {
+    ctx.caller.require_person()?;
+    let limit = page.limit()?;
+    let after = page.after(1)?.remove(0);
+    let operation = List { user: ctx.caller.user.clone(), now: ctx.now(), after, limit: limit + 1 };
+    let items = ctx.house.store().read(operation).await?;
+    Ok(Listed::cut(items, limit, |token| vec![token.id.as_str().to_owned()]))
+}
+
+struct List {
+    user: UserId,
+    now: Timestamp,
+    after: String,
+    limit: u64,
+}
+
+impl Operation for List {
+    type Output = Vec<Token>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Token>> {
+        Ok(tx.live_tokens_page(&self.user, self.now, &self.after, self.limit).await?)
+    }
+}
+
+/// Ends a token at once. One's own; the operator ends anybody's.
+pub async fn revoke(ctx: &Ctx, id: TokenId) -> Result<()> {
+    ctx.caller.require_person()?;
+    let operation = Revoke { caller: ctx.caller.clone(), id, now: ctx.now() };
+    ctx.house.store().write(&WorkspaceId::personal(&ctx.caller.user), operation).await?;
+    ctx.house.authority().changed();
+    Ok(())
+}
+
+struct Revoke {
+    caller: Arc<Caller>,
+    id: TokenId,
+    now: Timestamp,
+}
+
+impl Operation for Revoke {
+    type Output = ();
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<()> {
+        let not_found = || Refusal::new(Code::TokenNotFound, "there is no token of that id that you can see");
+        let token = tx.token(&self.id).await?.ok_or_else(not_found)?;
+        if token.user != self.caller.user && !self.caller.is_operator() {
+            return Err(not_found().into());
+        }
+        if !tx.revoke_token(&self.id, self.now).await? {
+            return Err(not_found().into());
+        }
+        let record = AuditRecord::new(&self.caller, "token.revoke", self.now).with("token", self.id.as_str());
+        tx.scope(&WorkspaceId::personal(&token.user)).audit().append(record);
+        Ok(())
+    }
+}

@@ -1,0 +1,192 @@
+//! People of the house.
+
+use crate::paging::{Listed, Page};
+use crate::{Ctx, Error, House, Result, idempotency};
+use domain::audit::{AuditRecord, HOUSE};
+use domain::callers::{Caller, Credential};
+use domain::ids::{UserId, WorkspaceId};
+use domain::participants::Participant;
+use domain::roles::Role;
+use domain::times::Timestamp;
+use domain::users::{Membership, User};
+use domain::{Code, Refusal};
+use store::{Operation, Tx};
+
+/// The first user, made when the house is built.
+pub const OWNER: &str = "owner";
+
+pub(crate) fn house_chain() -> WorkspaceId {
+    WorkspaceId::from_trusted(HOUSE.to_owned())
+}
+
+fn not_found() -> Refusal {
+    Refusal::new(Code::UserNotFound, "there is no user of that name")
+}
+
+/// Makes the owner if nobody is there yet. Answers whether it did.
+pub(crate) async fn ensure_owner(house: &House) -> Result<bool> {
+    let id = UserId::parse(OWNER)?;
+    let caller = Caller {
+        participant: Participant::of_user(&id),
+        user: id.clone(),
+        role: Role::Admin,
+        credential: Credential::Operator,
+    };
+    let now = house.now();
+    let user = User { id, role: Role::Admin, created_at: now };
+    let record = AuditRecord::new(&caller, "house.build", now);
+    match house.store().write(&house_chain(), Add { user, record }).await {
+        Ok(_) => Ok(true),
+        Err(Error::Refused(refusal)) if refusal.code == Code::UserExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+pub async fn add(ctx: &Ctx, id: UserId, role: Role) -> Result<User> {
+    ctx.caller.require_admin()?;
+    let now = ctx.now();
+    let record = ctx.audit("user.add", now).with("user", id.as_str()).with("role", role.as_str());
+    idempotency::write(ctx, &house_chain(), Add { user: User { id, role, created_at: now }, record }).await
+}
+
+struct Add {
+    user: User,
+    record: AuditRecord,
+}
+
+impl Operation for Add {
+    type Output = User;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<User> {
+        if !tx.create_user(&self.user).await? {
+            let message = "that name is taken; the name of a removed user is never given again";
+            return Err(Refusal::new(Code::UserExists, message).into());
+        }
+        tx.scope(&house_chain()).audit().append(self.record.clone());
+        Ok(self.user.clone())
+    }
+}
+
+pub async fn list(ctx: &Ctx, page: Page) -> Result<Listed<User>> {
+    ctx.caller.require_admin()?;
+    let limit = page.limit()?;
+    let after = page.after(1)?.remove(0);
+    let items = ctx.house.store().read(List { after, limit: limit + 1 }).await?;
+    Ok(Listed::cut(items, limit, |user| vec![user.id.as_str().to_owned()]))
+}
+
+struct List {
+    after: String,
+    limit: u64,
+}
+
+impl Operation for List {
+    type Output = Vec<User>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<User>> {
+        Ok(tx.users_page(&self.after, self.limit).await?)
+    }
+}
+
+pub(crate) struct Find {
+    pub(crate) id: UserId,
+}
+
+impl Operation for Find {
+    type Output = User;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<User> {
+        Ok(tx.user(&self.id).await?.ok_or_else(not_found)?)
+    }
+}
+
+pub async fn set_role(ctx: &Ctx, id: UserId, role: Role) -> Result<User> {
+    ctx.caller.require_admin()?;
+    let record = ctx.audit("user.role", ctx.now()).with("user", id.as_str()).with("role", role.as_str());
+    let user = ctx.house.store().write(&house_chain(), SetRole { id, role, record }).await?;
+    ctx.house.authority().changed();
+    Ok(user)
+}
+
+struct SetRole {
+    id: UserId,
+    role: Role,
+    record: AuditRecord,
+}
+
+impl Operation for SetRole {
+    type Output = User;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<User> {
+        let user = tx.user(&self.id).await?.ok_or_else(not_found)?;
+        if self.role != Role::Admin {
+            keep_an_admin(tx, &user).await?;
+        }
+        tx.set_role(&self.id, self.role).await?;
+        tx.scope(&house_chain()).audit().append(self.record.clone());
+        Ok(User { role: self.role, ..user })
+    }
+}
+
+async fn keep_an_admin(tx: &mut Tx, user: &User) -> Result<()> {
+    if user.role == Role::Admin && !tx.has_other_admin(&user.id).await? {
+        return Err(Refusal::forbidden("this is the last admin: make another one first").into());
+    }
+    Ok(())
+}
+
+/// Takes a user out of the house with everything that was only theirs.
+pub async fn remove(ctx: &Ctx, id: UserId) -> Result<()> {
+    ctx.caller.require_admin()?;
+    let now = ctx.now();
+    let record = ctx.audit("user.remove", now).with("user", id.as_str());
+    ctx.house.store().write(&house_chain(), Remove { id, now, record }).await?;
+    ctx.house.authority().changed();
+    Ok(())
+}
+
+struct Remove {
+    id: UserId,
+    now: Timestamp,
+    record: AuditRecord,
+}
+
+impl Operation for Remove {
+    type Output = ();
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<()> {
+        let user = tx.user(&self.id).await?.ok_or_else(not_found)?;
+        keep_an_admin(tx, &user).await?;
+        let personal = WorkspaceId::personal(&self.id);
+        for session in tx.sessions_of(&personal).await? {
+            tx.scope(&personal).sessions().remove(&session).await?;
+        }
+        tx.remove_user(&self.id, self.now).await?;
+        tx.scope(&house_chain()).audit().append(self.record.clone());
+        Ok(())
+    }
+}
+
+/// The caller's own workspaces.
+pub async fn memberships(ctx: &Ctx) -> Result<Vec<Membership>> {
+    ctx.caller.require_person()?;
+    ctx.house.store().read(Memberships { user: ctx.caller.user.clone() }).await
+}
+
+pub(crate) struct Memberships {
+    pub(crate) user: UserId,
+}
+
+impl Operation for Memberships {
+    type Output = Vec<Membership>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Membership>> {
+        Ok(tx.memberships(&self.user).await?)
+    }
+}
