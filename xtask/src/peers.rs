@@ -10,13 +10,11 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::routing::{get, post};
 use axum::serve::ListenerExt;
 use axum::{Json, Router};
-use futures_core::Stream;
+use futures_util::stream;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 
 #[derive(clap::Args)]
@@ -74,22 +72,12 @@ fn serve(address: SocketAddr, router: Router) -> Result<()> {
 #[derive(Default, Clone)]
 struct Listeners(Arc<Mutex<Vec<mpsc::UnboundedSender<String>>>>);
 
-/// One open stream.
-struct Inbox(mpsc::UnboundedReceiver<String>);
-
-impl Stream for Inbox {
-    type Item = Result<Event, Infallible>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let event = |data| Ok(Event::default().event("CONTEXT_WRITTEN").data(data));
-        self.0.poll_recv(context).map(|data| data.map(event))
-    }
-}
-
 async fn listen(State(listeners): State<Listeners>) -> impl IntoResponse {
-    let (sender, receiver) = mpsc::unbounded_channel();
+    let (sender, mut inbox) = mpsc::unbounded_channel::<String>();
     listeners.0.lock().unwrap_or_else(PoisonError::into_inner).push(sender);
-    Sse::new(Inbox(receiver)).keep_alive(KeepAlive::default())
+    let event = |data| Ok::<_, Infallible>(Event::default().event("CONTEXT_WRITTEN").data(data));
+    Sse::new(stream::poll_fn(move |context| inbox.poll_recv(context).map(|data| data.map(event))))
+        .keep_alive(KeepAlive::default())
 }
 
 /// Answers first and tells afterwards, as the product acknowledges a write before its event has gone to everybody.

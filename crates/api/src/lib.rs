@@ -1,1 +1,38 @@
+//! The doors: HTTP and server-sent events.
+//!
+//! A door parses, calls one function of `service` and renders. No decision is made here and no row is seen. Who the
+//! caller is, which host and origin it came from and how often are settled before any door opens.
 
+mod admin;
+mod app;
+mod bodies;
+mod connections;
+mod docs;
+mod errors;
+mod events;
+mod health;
+mod hosts;
+mod idempotency;
+mod limits;
+mod listeners;
+mod me;
+mod metrics;
+mod openapi;
+mod paths;
+mod query;
+mod router;
+mod sessions;
+mod shared_context;
+mod sign_in;
+mod signed;
+mod strict_json;
+mod tokens;
+mod tools;
+mod welcome;
+
+pub use app::{App, Options};
+pub use hosts::Hosts;
+pub use limits::RateLimit;
+pub use listeners::{Bound, Tls, bind, serve};
+pub use openapi::document;
+pub use router::{Door, Entrance, Peer, entrance};

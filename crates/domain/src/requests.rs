@@ -173,9 +173,13 @@ impl Fields {
         if ttl_seconds.is_some_and(|seconds| !(1..=TTL_LONGEST_S).contains(&seconds)) {
             return Err(Refusal::invalid_field("ttl_seconds", "`ttl_seconds` is from 1 to ten years"));
         }
+        let value = self.text("value")?;
+        if value.contains('\0') {
+            return Err(Refusal::invalid_field("value", "`value` is text: it cannot hold the character U+0000"));
+        }
         Ok(WriteRequest {
             key: self.text("key")?,
-            value: self.text("value")?,
+            value,
             expectation: self.expectation()?,
             ttl_seconds,
             readable_by: self.patterns("readable_by")?,
@@ -247,6 +251,7 @@ mod tests {
             (json!({"action": "write", "key": "a", "value": "SECRET", "if_version": -1}), "if_version"),
             (json!({"action": "write", "key": "a", "value": "SECRET", "if_rev": 1.5}), "if_rev"),
             (json!({"action": "write", "key": "a", "value": "SECRET", "ttl_seconds": 0}), "ttl_seconds"),
+            (json!({"action": "write", "key": "a", "value": "SECRET\0"}), "value"),
             (json!({"action": "write", "key": "a", "value": "SECRET", "readable_by": "SECRET"}), "readable_by"),
             (json!({"action": "read_batch", "keys": vec!["a"; 101]}), "keys"),
             (json!({"action": "read_batch"}), "keys"),

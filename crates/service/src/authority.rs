@@ -10,6 +10,7 @@ use domain::roles::Role;
 use domain::times::Timestamp;
 use domain::tokens::{Token, TokenKind};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use store::{Operation, Tx};
 use tokio::sync::watch;
@@ -36,11 +37,12 @@ pub struct Authority {
     remembered: RwLock<HashMap<String, Remembered>>,
     /// Moves whenever somebody's rights may have shrunk. Open streams watch it.
     epoch: watch::Sender<u64>,
+    closing: AtomicBool,
 }
 
 impl Default for Authority {
     fn default() -> Self {
-        Self { remembered: RwLock::default(), epoch: watch::Sender::new(0) }
+        Self { remembered: RwLock::default(), epoch: watch::Sender::new(0), closing: AtomicBool::new(false) }
     }
 }
 
@@ -48,6 +50,16 @@ impl Authority {
     /// To be called after every change that takes something away.
     pub(crate) fn changed(&self) {
         self.epoch.send_modify(|epoch| *epoch += 1);
+    }
+
+    /// Ends every open stream; the house takes no more work.
+    pub(crate) fn close(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+        self.changed();
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<u64> {

@@ -94,6 +94,11 @@ impl House {
         self.0.data_dir.path()
     }
 
+    /// Ends open streams, so that their connections can close.
+    pub fn end_streams(&self) {
+        self.0.authority.close();
+    }
+
     /// Finishes what was begun and closes the database.
     pub async fn close(&self) {
         self.0.store.close().await;

@@ -6,7 +6,8 @@ use domain::ids::WorkspaceId;
 use domain::times::Timestamp;
 use domain::{Code, Refusal};
 use serde::{Serialize, de::DeserializeOwned};
-use store::{Claim, Operation, Tx};
+pub use store::Claim;
+use store::{Operation, Tx};
 
 const KEPT_MS: i64 = 24 * 3600 * 1000;
 

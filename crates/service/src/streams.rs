@@ -31,7 +31,7 @@ pub enum Item {
     Reset {
         id: u64,
         at: Timestamp,
-        session: Option<Session>,
+        session: Option<Box<Session>>,
     },
     Heartbeat,
 }
@@ -56,6 +56,8 @@ pub struct EventStream {
     source: Source,
     selection: KeySelection,
     cursor: u64,
+    /// Whether the log has nothing beyond the cursor, as far as is known.
+    caught_up: bool,
     ready: VecDeque<Item>,
     rights: watch::Receiver<u64>,
 }
@@ -78,10 +80,10 @@ pub async fn of_session(
     let (cursor, reset) = place(start, bounds);
     let mut ready = VecDeque::new();
     if reset {
-        ready.push_back(Item::Reset { id: cursor, at: ctx.now(), session: Some(session) });
+        ready.push_back(Item::Reset { id: cursor, at: ctx.now(), session: Some(Box::new(session)) });
     }
     let source = Source::Session { workspace, session: id, watch };
-    Ok(EventStream { house: ctx.house.clone(), signed_in, source, selection, cursor, ready, rights })
+    Ok(EventStream { house: ctx.house.clone(), signed_in, source, selection, cursor, caught_up: false, ready, rights })
 }
 
 /// The events of every workspace that the caller is a member of.
@@ -102,7 +104,7 @@ pub async fn of_user(
         ready.push_back(Item::Reset { id: cursor, at: ctx.now(), session: None });
     }
     let source = Source::User { user, bell };
-    Ok(EventStream { house: ctx.house.clone(), signed_in, source, selection, cursor, ready, rights })
+    Ok(EventStream { house: ctx.house.clone(), signed_in, source, selection, cursor, caught_up: false, ready, rights })
 }
 
 async fn bell(house: &House, user: &UserId) -> Result<Bell> {
@@ -140,7 +142,8 @@ impl EventStream {
 
     /// Reads on, or waits for news. `false` = nothing happened for a while.
     async fn advance(&mut self) -> Result<bool> {
-        if self.read_log().await? {
+        if !self.caught_up {
+            self.caught_up = !self.read_log().await?;
             return Ok(true);
         }
         let house = self.house.clone();
@@ -149,15 +152,11 @@ impl EventStream {
         let pause = left.map_or(HEARTBEAT, |left| HEARTBEAT.min(Duration::from_millis(left)));
         tokio::select! {
             biased;
-            changed = self.rights.changed() => {
-                // The house closing ends every stream.
-                changed.map_err(|_| Error::from(store::Error::Unavailable("the house is closing".into())))?;
-                self.check_rights().await?;
-                Ok(true)
-            }
+            _ = self.rights.changed() => self.check_rights().await.map(|()| true),
             news = self.source.news() => {
-                if let Some(News::Event(event)) = news {
-                    self.take(event);
+                match news {
+                    Some(News::Event(event)) => self.take(event),
+                    Some(News::Missed) | None => self.caught_up = false,
                 }
                 Ok(true)
             }
@@ -173,6 +172,8 @@ impl EventStream {
         if event.session_seq == self.cursor + 1 {
             self.cursor = event.session_seq;
             self.show(event.session_seq, event);
+        } else if event.session_seq > self.cursor {
+            self.caught_up = false;
         }
     }
 
@@ -195,6 +196,11 @@ impl EventStream {
             }
         };
         let any = !found.is_empty();
+        // A reader so slow that what it has not seen is forgotten already has to look for itself.
+        if by_session && found.first().is_some_and(|event| event.session_seq > self.cursor + 1) {
+            let id = found[0].session_seq - 1;
+            self.ready.push_back(Item::Reset { id, at: self.house.now(), session: None });
+        }
         for event in found {
             let id = if by_session { event.session_seq } else { event.seq };
             self.cursor = id;
@@ -205,6 +211,9 @@ impl EventStream {
 
     /// Somebody's rights shrank: maybe this reader's.
     async fn check_rights(&mut self) -> Result<()> {
+        if self.house.authority().is_closing() {
+            return Err(store::Error::Unavailable("the house is closing".into()).into());
+        }
         authority::check_again(&self.house, &self.signed_in).await?;
         match &mut self.source {
             Source::Session { workspace, session, .. } => {

@@ -19,15 +19,16 @@ impl Section {
 }
 
 const READING: &str = "\
-Server, load generator and peers share the machine's cores; nothing is pinned. Product and peer take turns within each
-round. Numbers are the median over the rounds with the lowest and highest in brackets; a ratio is product ÷ peer, of the
-medians. Latencies are seen by the client. Rate limits are off. Everything that must be durable lies on one file system.
+Server, load generator and peers share the machine's cores; nothing is pinned. For writes, reads and idle streams, product
+and peer take turns within each round. Numbers are the median over the rounds with the lowest and highest in brackets; a
+ratio is product ÷ peer, of the medians. Latencies are seen by the client. Rate limits are off. Everything that must be durable lies on one file system.
 
 - **writes**: a closed loop over kept connections, each in a session of its own, overwriting 10 keys with 200 characters.
 - **reads**: the same loop, reading those keys; the static route gets the same requests and gives an answer of the same size.
 - **cold start**: from starting the process to the first 200 of `GET /health`, file cache warm, after an orderly
   stop; seven starts each.
-- **memory**: VmRSS. 1 MB = 1 000 000 bytes. The peers written here use the product's allocator.
+- **memory**: VmRSS. 1 MB = 1 000 000 bytes. The static route and the naive streams use the product's allocator,
+  the latter without huge pages, which is their best.
 - **idle streams**: growth of VmRSS (kernel buffers are not in it) divided by the number of streams, all on one session; the
   time until the client process, on one thread, has read the event from the last of them.
 - **growth**: every session is written to in turn. One write to each of n sessions costs n ÷ rate, so a cost linear in n

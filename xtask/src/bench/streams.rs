@@ -159,21 +159,25 @@ fn write(address: std::net::SocketAddr, request: &Request) -> Result<(Instant, I
     })
 }
 
-async fn last_of(mut waiting: JoinSet<Result<Instant>>) -> Result<Instant> {
+/// Keeps every stream open until the last has its event: closing them is not what is being timed.
+async fn last_of(mut waiting: JoinSet<Result<(TcpStream, Instant)>>) -> Result<Instant> {
     let mut last = None;
-    while let Some(arrived) = waiting.join_next().await {
-        last = last.max(Some(arrived??));
+    let mut open = Vec::with_capacity(waiting.len());
+    while let Some(heard) = waiting.join_next().await {
+        let (stream, arrived) = heard??;
+        open.push(stream);
+        last = last.max(Some(arrived));
     }
     last.context("there was no stream")
 }
 
-async fn wait_for(stream: TcpStream, needle: Arc<[u8]>, listening: Arc<AtomicUsize>) -> Result<Instant> {
+async fn wait_for(stream: TcpStream, needle: Arc<[u8]>, listening: Arc<AtomicUsize>) -> Result<(TcpStream, Instant)> {
     let mut heard = Vec::new();
     listening.fetch_add(1, Ordering::Relaxed);
     loop {
         read_more(&stream, &mut heard).await?;
         if heard.windows(needle.len()).any(|window| window == &*needle) {
-            return Ok(Instant::now());
+            return Ok((stream, Instant::now()));
         }
     }
 }

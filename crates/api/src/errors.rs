@@ -1,0 +1,77 @@
+//! The one place where a code becomes a status, and a refusal the error envelope.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use domain::{Code, Refusal};
+use protocol::errors::{ErrorBody, ErrorDetail};
+
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// What a door answers instead of a result.
+#[derive(Debug)]
+pub(crate) struct Failure(pub(crate) Refusal);
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal)
+    }
+}
+
+impl From<service::Error> for Failure {
+    fn from(error: service::Error) -> Self {
+        if error.code() == Code::Internal {
+            tracing::error!(%error, "an operation failed");
+        }
+        Self(error.into_refusal())
+    }
+}
+
+pub(crate) fn status(code: Code) -> StatusCode {
+    match code {
+        Code::InvalidKey | Code::InvalidRequest => StatusCode::BAD_REQUEST,
+        Code::Unauthenticated => StatusCode::UNAUTHORIZED,
+        Code::Forbidden => StatusCode::FORBIDDEN,
+        Code::KeyNotFound
+        | Code::ProjectNotFound
+        | Code::RouteNotFound
+        | Code::SessionNotFound
+        | Code::SnapshotNotFound
+        | Code::TokenNotFound
+        | Code::UserNotFound
+        | Code::WorkspaceNotFound => StatusCode::NOT_FOUND,
+        Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+        Code::AmbiguousSession
+        | Code::SessionArchived
+        | Code::SessionExists
+        | Code::SnapshotExists
+        | Code::StoreFull
+        | Code::UserExists
+        | Code::VersionConflict => StatusCode::CONFLICT,
+        Code::Expired => StatusCode::GONE,
+        Code::PayloadTooLarge | Code::ValueTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        Code::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        Code::ForeignHost => StatusCode::MISDIRECTED_REQUEST,
+        Code::IdempotencyMismatch => StatusCode::UNPROCESSABLE_ENTITY,
+        Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        Code::QueueFull | Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        Code::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
+        Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let Refusal { code, message, details } = self.0;
+        let body = ErrorBody { error: ErrorDetail { code: code.as_str().to_owned(), message, details } };
+        let mut response = (status(code), Json(body)).into_response();
+        let headers = response.headers_mut();
+        if matches!(code, Code::QueueFull | Code::Unavailable | Code::RateLimited) {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if code == Code::Unauthenticated {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

@@ -1,0 +1,57 @@
+//! Whether the house is well, and its figures.
+
+use crate::app::App;
+use crate::errors::{Failure, Result};
+use crate::signed::Signed;
+use axum::Json;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use protocol::health::{Check, Health, Status};
+use service::health;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(check)).routes(routes!(figures))
+}
+
+fn status(status: health::Status) -> Status {
+    match status {
+        health::Status::Healthy => Status::Healthy,
+        health::Status::Degraded => Status::Degraded,
+        health::Status::Unhealthy => Status::Unhealthy,
+    }
+}
+
+/// Whether the house is well.
+#[utoipa::path(get, path = "/health", tag = "house", security(()),
+    responses((status = 200, body = Health), (status = 503, body = Health, description = "unhealthy")))]
+async fn check(State(app): State<App>) -> (StatusCode, Json<Health>) {
+    let found = health::check(&app.house);
+    let checks = found.checks.into_iter().map(|check| Check {
+        name: check.name.to_owned(),
+        status: status(check.status),
+        detail: check.detail,
+    });
+    let health = Health {
+        status: status(found.status),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        checks: checks.collect(),
+    };
+    let code = if health.status == Status::Unhealthy { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
+    (code, Json(health))
+}
+
+/// Figures in Prometheus' text format. Admins only, unless opened in the settings.
+#[utoipa::path(get, path = "/metrics", tag = "house",
+    responses((status = 200, description = "Prometheus text", content_type = "text/plain", body = String)))]
+async fn figures(State(app): State<App>, request: Request) -> Result<Response, Failure> {
+    if !app.metrics_open {
+        let (mut parts, _) = request.into_parts();
+        let Signed { ctx, .. } = Signed::from_request_parts(&mut parts, &app).await?;
+        ctx.caller.require_admin()?;
+    }
+    let text = app.metrics.render(&app.house);
+    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
+}

@@ -1,0 +1,44 @@
+//! Idempotency keys as they come in: a header, or a field of the body.
+
+use crate::errors::Result;
+use axum::http::HeaderMap;
+use data_encoding::HEXLOWER;
+use domain::Refusal;
+use serde_json::{Map, Value};
+use service::Ctx;
+use sha2::{Digest, Sha256};
+
+const HEADER: &str = "idempotency-key";
+const FIELD: &str = "idempotency_key";
+const LONGEST: usize = 255;
+
+fn check(key: &str) -> Result<String> {
+    if (1..=LONGEST).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
+        return Ok(key.to_owned());
+    }
+    Err(Refusal::invalid_field(FIELD, format!("an idempotency key has 1 to {LONGEST} printable ASCII characters"))
+        .into())
+}
+
+pub(crate) fn header_key(headers: &HeaderMap) -> Result<Option<String>> {
+    let Some(value) = headers.get(HEADER) else { return Ok(None) };
+    check(value.to_str().unwrap_or("")).map(Some)
+}
+
+/// Takes the key out of a body, where it counts like the header.
+pub(crate) fn field_key(body: &mut Map<String, Value>) -> Result<Option<String>> {
+    match body.remove(FIELD) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(key)) => check(&key).map(Some),
+        Some(_) => Err(Refusal::invalid_field(FIELD, format!("`{FIELD}` must be text")).into()),
+    }
+}
+
+pub(crate) fn claim(ctx: &Ctx, path: &str, key: String, body: &[u8]) -> service::idempotency::Claim {
+    service::idempotency::Claim {
+        caller: format!("{}/{}", ctx.caller.user, ctx.caller.participant),
+        route: format!("POST {path}"),
+        key,
+        body_hash: HEXLOWER.encode(&Sha256::digest(body)),
+    }
+}

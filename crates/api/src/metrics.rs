@@ -1,0 +1,116 @@
+//! The house's figures, in the text format that Prometheus reads. Names and numbers only: no user, key or value.
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+use service::House;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use crate::app::App;
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Answered {
+    method: String,
+    route: String,
+    status: u16,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OnRoute {
+    route: String,
+}
+
+pub(crate) struct Metrics {
+    requests: Family<Answered, Counter>,
+    seconds: Family<OnRoute, Histogram, fn() -> Histogram>,
+    streams: Gauge,
+}
+
+fn histogram() -> Histogram {
+    // 0.1 ms to about 1.6 s.
+    Histogram::new(exponential_buckets(0.000_1, 2.0, 15))
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let seconds = Family::new_with_constructor(histogram as fn() -> Histogram);
+        Self { requests: Family::default(), seconds, streams: Gauge::default() }
+    }
+}
+
+/// Counts a stream for as long as it is open.
+pub(crate) struct OpenStream(Gauge);
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+impl Metrics {
+    pub(crate) fn open_stream(&self) -> OpenStream {
+        self.streams.inc();
+        OpenStream(self.streams.clone())
+    }
+
+    fn answered(&self, method: &str, route: &str, status: u16, started: Instant) {
+        let label = Answered { method: method.to_owned(), route: route.to_owned(), status };
+        self.requests.get_or_create(&label).inc();
+        let seconds = started.elapsed().as_secs_f64();
+        self.seconds.get_or_create(&OnRoute { route: route.to_owned() }).observe(seconds);
+    }
+
+    pub(crate) fn render(&self, house: &House) -> String {
+        let mut registry = Registry::with_prefix("longhouse");
+        registry.register("http_requests", "Requests answered", self.requests.clone());
+        registry.register("http_request_seconds", "Time to answer", self.seconds.clone());
+        registry.register("event_streams", "Open event streams", self.streams.clone());
+        let store = house.store();
+        let figures = store.figures();
+        let count = |value: u64| {
+            let counter: Counter = Counter::default();
+            counter.inc_by(value);
+            counter
+        };
+        let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        registry.register("store_commits", "Commits on disk", count(load(&figures.commits)));
+        registry.register("store_operations", "Operations in them", count(load(&figures.operations)));
+        registry.register("store_commit_microseconds", "Time spent on them", count(load(&figures.commit_micros)));
+        let waiting: Gauge = Gauge::default();
+        waiting.set(i64::try_from(store.waiting_writes()).unwrap_or(i64::MAX));
+        registry.register("store_writes_waiting", "Writes in the queue", waiting);
+        let memory: Gauge = Gauge::default();
+        memory.set(resident_bytes());
+        registry.register("resident_memory_bytes", "Memory of the process", memory);
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        let _ = encode(&mut text, &registry);
+        text
+    }
+}
+
+fn resident_bytes() -> i64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<i64>().ok());
+    kib.unwrap_or(0) * 1024
+}
+
+/// Counts and times every answer.
+pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let response = next.run(request).await;
+    let route = route.as_ref().map_or("none", MatchedPath::as_str);
+    app.metrics.answered(method.as_str(), route, response.status().as_u16(), started);
+    response
+}

@@ -1,0 +1,79 @@
+//! The OpenAPI document: what utoipa gathers from the doors, with what it cannot know.
+
+use crate::app::App;
+use crate::router;
+use axum::Json;
+use domain::Code;
+use serde_json::{Value, json};
+use std::sync::LazyLock;
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::{Modify, OpenApi, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+const DESCRIPTION: &str = "A workspace platform for AI agents. Errors are `{\"error\": {\"code\", \"message\", \"details\"}}`; \
+the codes are listed under `ErrorCode`. A trailing slash makes no difference. `Idempotency-Key` is understood on every POST.";
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Longhouse", description = DESCRIPTION),
+    modifiers(&Security),
+    security(("bearer" = []), ("cookie" = [])),
+    components(schemas(SharedContextRequest, ErrorCode))
+)]
+pub(crate) struct Contract;
+
+struct Security;
+
+impl Modify for Security {
+    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        let components = openapi.components.get_or_insert_default();
+        let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
+        components.add_security_scheme("bearer", SecurityScheme::Http(bearer));
+        let cookie = ApiKey::Cookie(ApiKeyValue::new(crate::signed::COOKIE));
+        components.add_security_scheme("cookie", SecurityScheme::ApiKey(cookie));
+    }
+}
+
+/// The envelope of the `shared_context` tool. Filled in from the schema that models are given.
+#[derive(ToSchema)]
+#[schema(value_type = Object)]
+#[allow(dead_code)]
+pub(crate) struct SharedContextRequest(Value);
+
+/// Every code an error can carry.
+#[derive(ToSchema)]
+#[schema(value_type = String)]
+#[allow(dead_code)]
+pub(crate) struct ErrorCode(String);
+
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(serve))
+}
+
+/// This document.
+#[utoipa::path(get, path = "/openapi.json", tag = "house", security(()), responses((status = 200, body = Object)))]
+async fn serve() -> Json<&'static Value> {
+    Json(document())
+}
+
+/// The whole document.
+pub fn document() -> &'static Value {
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(build);
+    &DOCUMENT
+}
+
+fn build() -> Value {
+    let (_, openapi) = router::doors().split_for_parts();
+    let mut document = serde_json::to_value(&openapi).unwrap_or(Value::Null);
+    document["info"]["version"] = json!(env!("CARGO_PKG_VERSION"));
+    let schemas = &mut document["components"]["schemas"];
+    let mut envelope = domain::tool_schemas::shared_context().input;
+    envelope["properties"]["idempotency_key"] =
+        json!({"type": "string", "description": "Same as the header Idempotency-Key."});
+    schemas["SharedContextRequest"] = envelope;
+    let codes: Vec<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
+    schemas["ErrorCode"] = json!({"type": "string", "enum": codes});
+    schemas["ErrorDetail"]["properties"]["code"] = json!({"$ref": "#/components/schemas/ErrorCode"});
+    document
+}

@@ -1,0 +1,93 @@
+//! Authentication at the door: the credential becomes a `Ctx`, and only here.
+
+use crate::app::App;
+use crate::errors::{Failure, Result};
+use crate::hosts::check_same_origin;
+use crate::idempotency;
+use crate::router::{Door, Peer};
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, header};
+use domain::{Code, Refusal};
+use service::Ctx;
+use service::authority::{self, SignedIn};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+pub(crate) const COOKIE: &str = "longhouse";
+/// On the house's own machine the command line says for whom it acts. Ignored everywhere else.
+pub(crate) const LOCAL_USER: &str = "x-longhouse-user";
+pub(crate) const LOCAL_PARTICIPANT: &str = "x-longhouse-participant";
+
+/// A caller who was let in.
+pub(crate) struct Signed {
+    pub(crate) ctx: Ctx,
+    pub(crate) signed_in: Arc<SignedIn>,
+}
+
+impl FromRequestParts<App> for Signed {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self> {
+        let signed_in = sign_in(parts, app).await?;
+        let mut ctx = Ctx::new(app.house.clone(), signed_in.caller.clone());
+        if parts.method == Method::POST
+            && let Some(key) = idempotency::header_key(&parts.headers)?
+        {
+            ctx.claim = Some(idempotency::claim(&ctx, parts.uri.path(), key, b""));
+        }
+        Ok(Self { ctx, signed_in })
+    }
+}
+
+async fn sign_in(parts: &Parts, app: &App) -> Result<Arc<SignedIn>> {
+    if parts.extensions.get::<Door>() == Some(&Door::Local) {
+        let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+        return Ok(authority::operator(&app.house, text(LOCAL_USER), text(LOCAL_PARTICIPANT)).await?);
+    }
+    let (token, from_cookie) = credential(&parts.headers)?;
+    if from_cookie && !matches!(parts.method, Method::GET | Method::HEAD) {
+        check_same_origin(&parts.headers, &app.public_url)?;
+    }
+    match authority::authenticate(&app.house, token).await {
+        Ok(signed_in) => {
+            if let Some(id) = &signed_in.token {
+                app.limits.caller(id.as_str())?;
+            }
+            Ok(signed_in)
+        }
+        Err(error) => {
+            if error.code() == Code::Unauthenticated {
+                app.limits.invalid_bearer(peer(parts))?;
+            }
+            Err(error.into())
+        }
+    }
+}
+
+pub(crate) fn peer(parts: &Parts) -> IpAddr {
+    parts.extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.0)
+}
+
+/// The token of a request, and whether a browser's cookie brought it.
+fn credential(headers: &HeaderMap) -> Result<(&str, bool)> {
+    let unauthenticated = |message: &str| Failure(Refusal::new(Code::Unauthenticated, message));
+    if let Some(value) = headers.get(header::AUTHORIZATION) {
+        let text = value.to_str().ok().and_then(|text| text.split_once(' '));
+        return match text {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Ok((token.trim(), false)),
+            _ => Err(unauthenticated("the Authorization header must be: Bearer <token>")),
+        };
+    }
+    cookie(headers)
+        .map(|token| (token, true))
+        .ok_or_else(|| unauthenticated("a bearer token is needed: Authorization: Bearer <token>"))
+}
+
+pub(crate) fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    cookies.flat_map(|line| line.split(';')).find_map(|pair| {
+        let (name, value) = pair.trim().split_once('=')?;
+        (name == COOKIE).then_some(value)
+    })
+}

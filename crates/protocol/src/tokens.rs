@@ -1,0 +1,89 @@
+//! Tokens, as their owner manages them.
+
+use domain::times::Timestamp;
+use domain::tokens as words;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Without `session` or `channel`: a token of the person. With `session`: a token for one participant of it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateToken {
+    pub session: Option<String>,
+    /// Where several sessions have that id.
+    pub workspace: Option<String>,
+    /// `orchestrator` (the default), `subagent:<type>` or `subagent:<type>:<n>`.
+    pub participant: Option<String>,
+    /// For a bot: `http`, `telegram` or `discord`. Admins only.
+    pub channel: Option<String>,
+    /// Such as `15m`, `24h` (the default), `30d`.
+    pub ttl: Option<String>,
+    pub label: Option<String>,
+    /// For somebody else: only on the house's own machine.
+    pub user: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct Token {
+    /// The token's `jti`.
+    pub id: String,
+    /// `user`, `agent` or `channel`.
+    pub kind: String,
+    pub user: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub participant: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    pub expires_at: Timestamp,
+}
+
+/// A new token. Its text is shown this once.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct IssuedToken {
+    pub token: String,
+    #[serde(flatten)]
+    pub about: Token,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct TokenList {
+    pub items: Vec<Token>,
+    pub next_cursor: Option<String>,
+}
+
+impl From<words::Token> for Token {
+    fn from(token: words::Token) -> Self {
+        let kind = token.kind.as_str().to_owned();
+        let (mut workspace, mut session, mut participant, mut channel) = (None, None, None, None);
+        match token.kind {
+            words::TokenKind::User => {}
+            words::TokenKind::Agent { workspace: w, session: s, participant: p } => {
+                workspace = Some(w.as_str().to_owned());
+                session = Some(s.as_str().to_owned());
+                participant = Some(p.as_str().to_owned());
+            }
+            words::TokenKind::Channel { channel: c } => channel = Some(c),
+        }
+        Self {
+            id: token.id.as_str().to_owned(),
+            kind,
+            user: token.user.as_str().to_owned(),
+            workspace,
+            session,
+            participant,
+            channel,
+            label: token.label,
+            created_at: token.created_at,
+            expires_at: token.expires_at,
+        }
+    }
+}
