@@ -1,0 +1,62 @@
+//! Reading server-sent events.
+
+use axum::body::Body;
+use http_body_util::BodyExt;
+use serde_json::Value;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub struct Events {
+    body: Body,
+    pending: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamEvent {
+    pub id: u64,
+    pub kind: String,
+    pub data: Value,
+}
+
+impl Events {
+    pub(crate) fn new(body: Body) -> Self {
+        Self { body, pending: String::new() }
+    }
+
+    /// The next event; `None` when the stream has ended. Comments and hints are passed over.
+    pub async fn next(&mut self) -> Option<StreamEvent> {
+        loop {
+            if let Some(end) = self.pending.find("\n\n") {
+                let block: String = self.pending.drain(..end + 2).collect();
+                if let Some(event) = parse(&block) {
+                    return Some(event);
+                }
+                continue;
+            }
+            let frame =
+                tokio::time::timeout(PATIENCE, self.body.frame()).await.expect("an event within ten seconds")?;
+            let bytes = frame.expect("a whole stream").into_data().expect("data");
+            self.pending.push_str(std::str::from_utf8(&bytes).expect("text"));
+        }
+    }
+
+    /// The next `count` events.
+    pub async fn take(&mut self, count: usize) -> Vec<StreamEvent> {
+        let mut found = Vec::new();
+        for _ in 0..count {
+            found.push(self.next().await.expect("the stream goes on"));
+        }
+        found
+    }
+}
+
+fn parse(block: &str) -> Option<StreamEvent> {
+    let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name));
+    let data = field("data: ")?;
+    Some(StreamEvent {
+        id: field("id: ").expect("an id").parse().expect("a number"),
+        kind: field("event: ").expect("a kind").to_owned(),
+        data: serde_json::from_str(data).expect("JSON"),
+    })
+}

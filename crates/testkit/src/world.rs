@@ -1,0 +1,107 @@
+//! The scene of a test, one line per fact.
+
+use crate::asks::Ask;
+use crate::clock::TurnedClock;
+use api::{App, Entrance, Options, RateLimit, entrance};
+use axum::http::Method;
+use serde_json::{Value, json};
+use service::House;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+pub struct World {
+    pub house: House,
+    pub clock: Arc<TurnedClock>,
+    entrance: Entrance,
+    folder: TempDir,
+}
+
+impl World {
+    /// A new house with its owner, and no limit on how often one may ask.
+    pub async fn new() -> Self {
+        Self::with(Options { rate_limit: RateLimit::Off, ..Options::default() }).await
+    }
+
+    pub async fn with(options: Options) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let clock = Arc::new(TurnedClock::default());
+        let (house, entrance) = open(&folder, &clock, options).await;
+        Self { house, clock, entrance, folder }
+    }
+
+    /// Closes the house and opens it again on the same folder.
+    pub async fn reopened(self) -> Self {
+        let Self { house, clock, entrance, folder } = self;
+        house.close().await;
+        drop((house, entrance));
+        let options = Options { rate_limit: RateLimit::Off, ..Options::default() };
+        let (house, entrance) = open(&folder, &clock, options).await;
+        Self { house, clock, entrance, folder }
+    }
+
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
+    pub fn ask(&self, method: Method, path: &str) -> Ask {
+        Ask::new(self.entrance.clone(), method, path)
+    }
+
+    pub fn get(&self, path: &str) -> Ask {
+        self.ask(Method::GET, path)
+    }
+
+    pub fn post(&self, path: &str, body: &Value) -> Ask {
+        self.ask(Method::POST, path).json(body)
+    }
+
+    pub fn delete(&self, path: &str) -> Ask {
+        self.ask(Method::DELETE, path)
+    }
+
+    async fn token(&self, body: Value) -> String {
+        let issued = self.post("/my/tokens", &body).locally().send().await.ok();
+        issued["token"].as_str().expect("a token").to_owned()
+    }
+
+    /// The owner's token.
+    pub async fn owner(&self) -> String {
+        self.token(json!({})).await
+    }
+
+    /// A new member and their token.
+    pub async fn member(&self, name: &str) -> String {
+        self.post("/admin/users", &json!({"name": name})).locally().send().await.ok();
+        self.token(json!({"user": name})).await
+    }
+
+    /// A session of the owner of `token`.
+    pub async fn session(&self, token: &str, id: &str, config: Value) -> Value {
+        self.post("/sessions", &json!({"id": id, "config": config})).by(token).send().await.ok()
+    }
+
+    /// A token for a participant of a session, made by whoever owns `token`.
+    pub async fn participant(&self, token: &str, session: &str, participant: &str) -> String {
+        let body = json!({"session": session, "participant": participant});
+        let issued = self.post("/my/tokens", &body).by(token).send().await.ok();
+        issued["token"].as_str().expect("a token").to_owned()
+    }
+
+    /// Uses the `shared_context` tool.
+    pub fn context(&self, token: &str, session: &str, request: &Value) -> Ask {
+        self.post(&format!("/sessions/{session}/shared_context"), request).by(token)
+    }
+
+    /// Writes a key that must be accepted.
+    pub async fn write(&self, token: &str, session: &str, key: &str, value: &str) -> Value {
+        let request = json!({"action": "write", "key": key, "value": value});
+        self.context(token, session, &request).send().await.ok()
+    }
+}
+
+async fn open(folder: &TempDir, clock: &Arc<TurnedClock>, options: Options) -> (House, Entrance) {
+    let house_options = service::house::Options { data_dir: folder.path().join("data"), secret: None };
+    let (house, _) = House::open(house_options, clock.clone()).await.expect("the house opens");
+    let entrance = entrance(App::new(house.clone(), options));
+    (house, entrance)
+}
