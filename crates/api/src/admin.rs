@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::bodies::Posted;
 use crate::errors::Result;
+use crate::health;
 use crate::paths::Segment;
 use crate::query::{InWorkspace, Paged, PagedInWorkspace, Params};
 use crate::signed::Signed;
@@ -16,9 +17,10 @@ use protocol::admin::{
     User, UserList,
 };
 use protocol::errors::ErrorBody;
+use protocol::health::Health;
 use service::paging::Page;
 use service::sessions::SessionRef;
-use service::{audit, backups, shared_context, sign_in, tokens, users};
+use service::{audit, backups, doctor, shared_context, sign_in, tokens, users};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -32,6 +34,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(verify_audit))
         .routes(routes!(back_up))
         .routes(routes!(inspect))
+        .routes(routes!(examine))
 }
 
 /// Add a person.
@@ -116,6 +119,14 @@ async fn verify_audit(Signed { ctx, .. }: Signed) -> Result<Json<AuditVerdict>> 
 async fn back_up(Posted { ctx, input }: Posted<CreateBackup>) -> Result<(StatusCode, Json<Backup>)> {
     let path = backups::create(&ctx, input.path.map(Into::into)).await?;
     Ok((StatusCode::CREATED, Json(Backup { path: path.display().to_string() })))
+}
+
+/// A thorough look at the house: pages, audit chains, file modes, and settings less safe than the defaults.
+#[utoipa::path(get, path = "/admin/doctor", tag = "admin", responses((status = 200, body = Health)))]
+async fn examine(State(app): State<App>, Signed { ctx, .. }: Signed) -> Result<Json<Health>> {
+    let mut checks = doctor::examine(&ctx).await?;
+    checks.extend(app.deviations());
+    Ok(Json(health::render(checks)))
 }
 
 /// The whole shared context of a session, for its creator and for admins. Looking is written down.

@@ -4,6 +4,7 @@ use crate::hosts::Hosts;
 use crate::limits::{Limits, RateLimit};
 use crate::metrics::Metrics;
 use service::House;
+use service::health::{Check, Status};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Default)]
@@ -14,6 +15,8 @@ pub struct Options {
     pub metrics_open: bool,
     /// The address that people use, for links.
     pub public_url: String,
+    /// Whether the server listens beyond loopback without TLS.
+    pub plain_beyond_loopback: bool,
 }
 
 #[derive(Clone)]
@@ -26,6 +29,8 @@ pub struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) metrics_open: bool,
     pub(crate) public_url: String,
+    plain_beyond_loopback: bool,
+    rate_limit_off: bool,
 }
 
 impl App {
@@ -37,7 +42,20 @@ impl App {
             metrics: Metrics::default(),
             metrics_open: options.metrics_open,
             public_url: options.public_url,
+            plain_beyond_loopback: options.plain_beyond_loopback,
+            rate_limit_off: options.rate_limit == RateLimit::Off,
         }))
+    }
+
+    /// Every setting that is less safe than its default.
+    pub(crate) fn deviations(&self) -> Vec<Check> {
+        let settings = [
+            (self.plain_beyond_loopback, "plain_http", "listens beyond loopback without TLS"),
+            (self.rate_limit_off, "rate_limit", "requests are not limited"),
+            (self.metrics_open, "metrics_open", "/metrics needs no token"),
+        ];
+        let deviating = settings.into_iter().filter(|(deviates, ..)| *deviates);
+        deviating.map(|(_, name, detail)| Check { name, status: Status::Degraded, detail: detail.to_owned() }).collect()
     }
 }
 

@@ -1,1 +1,36 @@
-fn main() {}
+//! Longhouse: a self-hosted workspace platform for AI agents, in one binary.
+//!
+//! Here are only the wiring and the command line. What the product does is in `service`; every command is a client
+//! of the same doors that everybody uses.
+// A command line prints.
+#![allow(clippy::print_stdout)]
+
+mod cli;
+mod client;
+mod commands;
+mod output;
+mod serve;
+mod settings;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    settings::start_logging(matches!(cli.command, cli::Command::Serve(_)));
+    let outcome = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(anyhow::Error::from)
+        .and_then(|runtime| runtime.block_on(commands::run(cli)));
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("longhouse: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -5,6 +5,7 @@ use crate::{Error, Result};
 use data_encoding::HEXLOWER;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -45,10 +46,6 @@ impl DataDir {
         self.path.join(DATABASE)
     }
 
-    pub fn socket(&self) -> PathBuf {
-        self.path.join(SOCKET)
-    }
-
     /// The signing secret: the given one, else the directory's, made on first use.
     pub fn secret(&self, given: Option<&str>, surroundings: &dyn Surroundings) -> Result<[u8; 32]> {
         if let Some(text) = given {
@@ -67,6 +64,31 @@ impl DataDir {
             }
             Err(error) => Err(at(&path)(error).into()),
         }
+    }
+}
+
+/// The way to the control socket of a data directory. A socket's path must be short; a long one is gone around
+/// through an open handle of the directory, which has to stay open as long as the path is used.
+pub struct SocketPath {
+    path: PathBuf,
+    _folder: Option<File>,
+}
+
+const SOCKET_PATH_LONGEST: usize = 100;
+
+impl SocketPath {
+    pub fn of(data_dir: &Path) -> io::Result<Self> {
+        let path = data_dir.join(SOCKET);
+        if path.as_os_str().len() <= SOCKET_PATH_LONGEST {
+            return Ok(Self { path, _folder: None });
+        }
+        let folder = File::open(data_dir)?;
+        let path = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd()));
+        Ok(Self { path, _folder: Some(folder) })
+    }
+
+    pub fn as_path(&self) -> &Path {
+        &self.path
     }
 }
 

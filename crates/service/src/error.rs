@@ -26,6 +26,11 @@ impl Error {
         }
     }
 
+    /// Whether another process has the data directory open.
+    pub fn is_in_use(&self) -> bool {
+        matches!(self, Self::Store(store::Error::InUse(_)))
+    }
+
     /// What the caller is told. Faults of the house are named, their inner texts stay in the log.
     pub fn into_refusal(self) -> Refusal {
         let code = self.code();

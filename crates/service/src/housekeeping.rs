@@ -82,7 +82,7 @@ async fn purge(house: &House) {
     }
 }
 
-/// Forgets old events, answers, codes and tokens.
+/// Forgets old events, answers and tokens.
 struct Purge {
     now: Timestamp,
     retention: Retention,
@@ -94,7 +94,6 @@ impl Operation for Purge {
 
     async fn run(&self, tx: &mut Tx) -> Result<u64> {
         tx.purge_outcomes(idempotency::purge_before(self.now)).await?;
-        tx.purge_sign_in_codes(self.now).await?;
         tx.purge_tokens(self.now).await?;
         Ok(tx.purge_events(self.retention, self.now, PURGED_AT_ONCE).await?)
     }

@@ -9,6 +9,7 @@ pub mod authority;
 pub mod backups;
 pub mod ctx;
 pub mod data_dir;
+pub mod doctor;
 mod error;
 pub mod health;
 pub mod house;

@@ -34,6 +34,22 @@ pub async fn create_code(ctx: &Ctx, user: UserId) -> Result<String> {
     Ok(code)
 }
 
+/// Whether nobody was ever offered a way into the console.
+pub async fn was_never_offered(house: &House) -> Result<bool> {
+    house.store().read(NeverOffered).await
+}
+
+struct NeverOffered;
+
+impl Operation for NeverOffered {
+    type Output = bool;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool> {
+        Ok(!tx.has_sign_in_codes().await?)
+    }
+}
+
 struct CreateCode {
     code_hash: String,
     user: UserId,

@@ -2,11 +2,12 @@
 
 use crate::answers::Answer;
 use crate::streams::Events;
-use api::{Door, Entrance};
+use api::{Door, Entrance, Peer};
 use axum::body::Body;
 use axum::http::{Method, Request, Response, header};
 use http_body_util::BodyExt;
 use serde_json::Value;
+use std::net::IpAddr;
 
 pub struct Ask {
     entrance: Entrance,
@@ -28,6 +29,13 @@ impl Ask {
         self
     }
 
+    /// Comes from another machine.
+    #[must_use]
+    pub fn from(mut self, address: IpAddr) -> Self {
+        self.request.extensions_mut().expect("a good request").insert(Peer(address));
+        self
+    }
+
     #[must_use]
     pub fn by(self, token: &str) -> Self {
         self.header("authorization", &format!("Bearer {token}"))
@@ -38,6 +46,21 @@ impl Ask {
     pub fn header(mut self, name: &str, value: &str) -> Self {
         let headers = self.request.headers_mut().expect("a good request");
         headers.insert(header::HeaderName::try_from(name).expect("a header"), value.parse().expect("a value"));
+        self
+    }
+
+    /// Adds a header beside any of that name.
+    #[must_use]
+    pub fn also(mut self, name: &str, value: &[u8]) -> Self {
+        let headers = self.request.headers_mut().expect("a good request");
+        let name = header::HeaderName::try_from(name).expect("a header");
+        headers.append(name, header::HeaderValue::from_bytes(value).expect("a value"));
+        self
+    }
+
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.request.headers_mut().expect("a good request").remove(name);
         self
     }
 
@@ -57,8 +80,12 @@ impl Ask {
         self.entrance.call(self.door, request).await
     }
 
+    /// The whole answer. An event stream has no end, so nothing of it is read.
     pub async fn send(self) -> Answer {
         let (parts, body) = self.raw().await.into_parts();
+        if parts.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream") {
+            return Answer { status: parts.status, headers: parts.headers, text: String::new() };
+        }
         let bytes = body.collect().await.expect("a whole body").to_bytes();
         Answer { status: parts.status, headers: parts.headers, text: String::from_utf8(bytes.to_vec()).expect("text") }
     }

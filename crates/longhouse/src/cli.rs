@@ -1,0 +1,375 @@
+//! The words of the command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// A self-hosted workspace platform for AI agents.
+#[derive(Debug, Parser)]
+#[command(
+    name = "longhouse",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  longhouse serve                                         start on 127.0.0.1:7700
+  longhouse session create ticket-42                      a session with its shared context
+  longhouse token create --user owner --session ticket-42 --participant subagent:review:1
+  longhouse context write -s ticket-42 problem_summary 'Throughput dropped by 30 %.'
+  longhouse context watch -s ticket-42                    see changes as they happen"
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Which Longhouse is meant, and how answers are shown.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Place {
+    /// The data directory of a Longhouse on this machine
+    #[arg(long, global = true, env = "LONGHOUSE_DATA_DIR", default_value = "./longhouse-data", value_name = "DIR")]
+    pub(crate) data_dir: PathBuf,
+    /// A Longhouse elsewhere, by its address; needs a token in LONGHOUSE_TOKEN or --token-file
+    #[arg(long, global = true, env = "LONGHOUSE_SERVER", value_name = "URL")]
+    pub(crate) server: Option<String>,
+    /// A file with the token for --server
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// A certificate (PEM) to trust for --server, beside the usual ones
+    #[arg(long, global = true, env = "LONGHOUSE_CA_FILE", value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start the server
+    Serve(Serve),
+    /// People: add, list, remove, change a role, make a sign-in link
+    #[command(subcommand)]
+    User(User),
+    /// Tokens: create, list, revoke
+    #[command(subcommand)]
+    Token(Token),
+    /// Sessions: create, list, show, archive, delete
+    #[command(subcommand)]
+    Session(Session),
+    /// The shared context of a session
+    Context(Context),
+    /// The audit log: list it, or verify its chains
+    Audit(Audit),
+    /// Make a consistent backup in a new folder, while the server runs or not
+    #[command(after_help = "Example:\n  longhouse backup /backups/longhouse-monday")]
+    Backup { path: PathBuf },
+    /// Put a backup into an empty data directory
+    #[command(after_help = "Example:\n  longhouse restore /backups/longhouse-monday --data-dir ./restored")]
+    Restore { path: PathBuf },
+    /// Look whether everything is well; exits with 1 if not
+    Doctor {
+        /// Also count every setting that is less safe than its default
+        #[arg(long)]
+        security: bool,
+    },
+    /// Print a completion script
+    #[command(
+        after_help = "Example:\n  longhouse completions bash > ~/.local/share/bash-completion/completions/longhouse"
+    )]
+    Completions { shell: clap_complete::Shell },
+}
+
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  longhouse serve
+  longhouse serve --listen 127.0.0.1:8080 --data-dir /var/lib/longhouse
+  longhouse serve --listen 0.0.0.0:443 --tls-cert cert.pem --tls-key key.pem --public-url https://house.example
+
+LONGHOUSE_SECRET (64 hex digits) takes the place of the secret in the data directory.
+LONGHOUSE_LOG sets what is logged (default: info), LONGHOUSE_LOG_FORMAT=json how.")]
+pub(crate) struct Serve {
+    /// The address to listen on
+    #[arg(long, env = "LONGHOUSE_LISTEN", default_value = "127.0.0.1:7700", value_name = "ADDRESS")]
+    pub(crate) listen: String,
+    /// The address that people use, if it is another one
+    #[arg(long, env = "LONGHOUSE_PUBLIC_URL", value_name = "URL")]
+    pub(crate) public_url: Option<String>,
+    /// A host name to answer to, beside the loopback names; may be given several times
+    #[arg(long = "allowed-host", env = "LONGHOUSE_ALLOWED_HOSTS", value_delimiter = ',', value_name = "NAME")]
+    pub(crate) allowed_hosts: Vec<String>,
+    /// Requests per second for each credential, or `off`
+    #[arg(long, env = "LONGHOUSE_RATE_LIMIT", default_value = "2000", value_name = "N")]
+    pub(crate) rate_limit: String,
+    /// Let /metrics be read without a token (on loopback only)
+    #[arg(long, env = "LONGHOUSE_METRICS_OPEN")]
+    pub(crate) metrics_open: bool,
+    /// The certificate for TLS (PEM)
+    #[arg(long, env = "LONGHOUSE_TLS_CERT", requires = "tls_key", value_name = "FILE")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its key (PEM)
+    #[arg(long, env = "LONGHOUSE_TLS_KEY", requires = "tls_cert", value_name = "FILE")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Listen beyond loopback without TLS, for example behind a proxy that has it
+    #[arg(long, env = "LONGHOUSE_ALLOW_PLAIN_HTTP")]
+    pub(crate) allow_plain_http: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Role {
+    Admin,
+    Member,
+    Guest,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum User {
+    /// Add a person
+    #[command(after_help = "Example:\n  longhouse user add sean --role admin")]
+    Add {
+        name: String,
+        #[arg(long, default_value = "member")]
+        role: Role,
+    },
+    /// The people of the house
+    List,
+    /// Change a person's role
+    Role { name: String, role: Role },
+    /// Take a person out, with everything that was only theirs
+    Remove { name: String },
+    /// Print a one-time link that signs a browser in
+    Link { name: String },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Token {
+    /// Make a token and print it alone on stdout
+    #[command(after_help = "\
+Examples:
+  longhouse token create --user sean                                         for the person
+  longhouse token create --user sean --session S --participant subagent:review:1
+  longhouse token create --channel http --ttl 30d                            for a bot of yours")]
+    Create(CreateToken),
+    /// Your tokens that are still good
+    List {
+        /// Whose, on this machine
+        #[arg(long)]
+        user: Option<String>,
+    },
+    /// End a token at once
+    Revoke {
+        /// The token's id (`jti`)
+        jti: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateToken {
+    /// Whose token; on this machine anybody's, with --server your own
+    #[arg(long)]
+    pub(crate) user: Option<String>,
+    /// Only for this session
+    #[arg(long)]
+    pub(crate) session: Option<String>,
+    /// Where several sessions have that id
+    #[arg(long, requires = "session")]
+    pub(crate) workspace: Option<String>,
+    /// Who it acts as in the session: orchestrator (default), subagent:<type>, subagent:<type>:<n>
+    #[arg(long, requires = "session")]
+    pub(crate) participant: Option<String>,
+    /// For a bot of this channel: http, telegram, discord
+    #[arg(long, conflicts_with = "session")]
+    pub(crate) channel: Option<String>,
+    /// How long it lasts: 15m, 24h, 30d
+    #[arg(long, default_value = "24h")]
+    pub(crate) ttl: String,
+    /// A note to recognise it by
+    #[arg(long)]
+    pub(crate) label: Option<String>,
+}
+
+/// On whose behalf, on this machine. With --server the token says so.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Actor {
+    /// The person to act for
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// The participant to act as: orchestrator, subagent:<type>, subagent:<type>:<n>
+    #[arg(long = "as", global = true, value_name = "PARTICIPANT")]
+    pub(crate) participant: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Session {
+    /// Create a session
+    #[command(after_help = "\
+Examples:
+  longhouse session create ticket-42 --title 'Throughput dropped'
+  longhouse session create --config '{\"acl\": true, \"namespaces\": true}'")]
+    Create {
+        /// Its id; generated if left out
+        id: Option<String>,
+        #[arg(long)]
+        title: Option<String>,
+        #[arg(long)]
+        workspace: Option<String>,
+        /// Settings as JSON, such as {"max_store_tokens": 20000}
+        #[arg(long, value_name = "JSON")]
+        config: Option<String>,
+        #[command(flatten)]
+        actor: Actor,
+    },
+    /// The sessions you can see
+    List {
+        #[arg(long)]
+        workspace: Option<String>,
+        #[command(flatten)]
+        actor: Actor,
+    },
+    /// One session
+    Show(OneSession),
+    /// Make a session immutable
+    Archive(OneSession),
+    /// Remove a session with everything in it
+    Delete(OneSession),
+    /// What an agent of the session is told
+    Prompt(OneSession),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OneSession {
+    pub(crate) id: String,
+    /// Where several sessions have that id
+    #[arg(long)]
+    pub(crate) workspace: Option<String>,
+    #[command(flatten)]
+    pub(crate) actor: Actor,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  longhouse context list -s ticket-42
+  longhouse context write -s ticket-42 --as subagent:analysis findings_summary 'Pool size 20 is too small.'
+  longhouse context write -s ticket-42 phase_status done --if-version 3
+  longhouse context history -s ticket-42 findings_summary
+  longhouse context snapshot -s ticket-42 before_approval
+  longhouse context diff -s ticket-42 before_approval now
+  longhouse context watch -s ticket-42 --keys 'findings_summary,inv:*'")]
+pub(crate) struct Context {
+    /// The session
+    #[arg(short, long, global = true, env = "LONGHOUSE_SESSION")]
+    pub(crate) session: Option<String>,
+    /// Where several sessions have that id
+    #[arg(long, global = true)]
+    pub(crate) workspace: Option<String>,
+    #[command(flatten)]
+    pub(crate) actor: Actor,
+    #[command(subcommand)]
+    pub(crate) action: ContextAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ContextAction {
+    /// Keys with authors, versions and sizes
+    List {
+        #[arg(long)]
+        prefix: Option<String>,
+    },
+    /// The values of one or more keys
+    Read {
+        #[arg(required = true)]
+        keys: Vec<String>,
+    },
+    /// Create or overwrite a key
+    Write(WriteContext),
+    /// Remove a key
+    Delete {
+        key: String,
+        #[arg(long)]
+        if_version: Option<u64>,
+        #[arg(long)]
+        if_rev: Option<u64>,
+    },
+    /// Earlier versions of a key
+    History {
+        key: String,
+        /// Only these, such as 1,2,5
+        #[arg(long, value_delimiter = ',')]
+        versions: Vec<u64>,
+    },
+    /// Freeze the whole store under a label
+    Snapshot { label: String },
+    /// The snapshots of the session
+    Snapshots,
+    /// What a snapshot holds
+    ReadSnapshot { label: String, keys: Vec<String> },
+    /// Bring a snapshot back
+    Restore { label: String },
+    /// What changed between two moments: a label, a rev, or `now`
+    Diff {
+        from: String,
+        #[arg(default_value = "now")]
+        to: String,
+    },
+    /// Show changes as they happen
+    Watch {
+        /// Only these keys, such as a,b,inv:*
+        #[arg(long)]
+        keys: Option<String>,
+        /// Resume after this event; 0 = from the beginning
+        #[arg(long, value_name = "ID")]
+        after: Option<u64>,
+        /// Stop after so many events
+        #[arg(long, value_name = "N")]
+        count: Option<u64>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WriteContext {
+    pub(crate) key: String,
+    /// The text; `-` reads it from standard input
+    pub(crate) value: String,
+    /// Only if the key is at this version; 0 = only if it is absent
+    #[arg(long)]
+    pub(crate) if_version: Option<u64>,
+    /// Only if the key is at this rev
+    #[arg(long)]
+    pub(crate) if_rev: Option<u64>,
+    /// The key goes after so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) ttl: Option<u64>,
+    /// Who may read it, such as orchestrator,subagent:*
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) readable_by: Option<Vec<String>>,
+    /// Who may write it
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) writable_by: Option<Vec<String>>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  longhouse audit --workspace personal-usr_owner
+  longhouse audit verify"
+)]
+pub(crate) struct Audit {
+    /// Only this workspace; `@house` is what belongs to none
+    #[arg(long)]
+    pub(crate) workspace: Option<String>,
+    /// At most so many rows, the newest
+    #[arg(long, default_value_t = 100)]
+    pub(crate) last: usize,
+    #[command(subcommand)]
+    pub(crate) action: Option<AuditAction>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditAction {
+    /// Check every chain; exits with 1 if one does not hold
+    Verify,
+}

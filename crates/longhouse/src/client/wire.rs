@@ -1,0 +1,101 @@
+//! One request over one connection: TCP, TLS or a socket.
+
+use crate::cli::Place;
+use anyhow::{Context, Result, bail};
+use axum::body::Body;
+use axum::http::{HeaderValue, Request, Response, Uri, header};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use std::path::Path;
+use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::TlsConnector;
+
+/// A Longhouse elsewhere.
+pub(crate) struct Remote {
+    host: String,
+    port: u16,
+    tls: Option<TlsConnector>,
+    token: HeaderValue,
+}
+
+impl Remote {
+    pub(crate) fn new(server: &str, place: &Place) -> Result<Self> {
+        let uri: Uri = server.parse().with_context(|| format!("--server {server} is not a URL"))?;
+        let host = uri.host().with_context(|| format!("--server {server} names no host"))?.to_owned();
+        let (tls, default_port) = match uri.scheme_str() {
+            Some("https") => (Some(connector(place.ca_file.as_deref())?), 443),
+            Some("http") => (None, 80),
+            _ => bail!("--server {server} must begin with http:// or https://"),
+        };
+        let mut token =
+            HeaderValue::from_str(&format!("Bearer {}", token(place)?)).context("the token is not plain text")?;
+        token.set_sensitive(true);
+        Ok(Self { host, port: uri.port_u16().unwrap_or(default_port), tls, token })
+    }
+
+    pub(super) async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>> {
+        let headers = request.headers_mut();
+        headers.insert(header::AUTHORIZATION, self.token.clone());
+        headers.insert(header::HOST, HeaderValue::from_str(&format!("{}:{}", self.host, self.port))?);
+        let place = (self.host.trim_matches(['[', ']']), self.port);
+        let stream =
+            TcpStream::connect(place).await.with_context(|| format!("cannot reach {}:{}", self.host, self.port))?;
+        stream.set_nodelay(true)?;
+        match &self.tls {
+            None => exchange(stream, request).await,
+            Some(connector) => {
+                let name = ServerName::try_from(place.0.to_owned()).context("the server's name cannot be checked")?;
+                exchange(
+                    connector.connect(name, stream).await.context("the server's certificate is not trusted")?,
+                    request,
+                )
+                .await
+            }
+        }
+    }
+}
+
+fn token(place: &Place) -> Result<String> {
+    if let Some(file) = &place.token_file {
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        return Ok(text.trim().to_owned());
+    }
+    std::env::var("LONGHOUSE_TOKEN").context("a token is needed for --server: set LONGHOUSE_TOKEN or give --token-file")
+}
+
+fn connector(ca_file: Option<&Path>) -> Result<TlsConnector> {
+    let mut roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    if let Some(file) = ca_file {
+        for certificate in
+            CertificateDer::pem_file_iter(file).with_context(|| format!("cannot read {}", file.display()))?
+        {
+            roots.add(certificate?)?;
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+pub(super) async fn through_socket(path: &Path, request: Request<Body>) -> Result<Response<Body>> {
+    let stream = UnixStream::connect(path).await.context("the server on this machine has gone")?;
+    exchange(stream, request).await
+}
+
+async fn exchange<S>(stream: S, request: Request<Body>) -> Result<Response<Body>>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    // Ends by itself with the answer's last byte.
+    tokio::spawn(connection);
+    let response = sender.send_request(request).await.context("the server closed the connection")?;
+    Ok(response.map(Body::new))
+}

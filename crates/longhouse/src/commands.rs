@@ -1,0 +1,124 @@
+//! The commands, each a client of the API.
+
+mod audit;
+mod context;
+mod doctor;
+mod sessions;
+mod tokens;
+mod users;
+
+use crate::cli::{Actor, Cli, Command, Place};
+use crate::client::Client;
+use crate::{output, serve};
+use anyhow::{Context, Result};
+use clap::CommandFactory;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
+    let place = cli.place;
+    match cli.command {
+        Command::Serve(options) => serve::run(&place, &options).await,
+        Command::Restore { path } => restore(&place, &path),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "longhouse", &mut std::io::stdout());
+            Ok(ExitCode::SUCCESS)
+        }
+        command => {
+            let client = Client::connect(&place).await?;
+            let outcome = ask(&client, &place, command).await;
+            client.close().await;
+            outcome
+        }
+    }
+}
+
+/// Commands that ask a Longhouse.
+async fn ask(client: &Client, place: &Place, command: Command) -> Result<ExitCode> {
+    match command {
+        Command::User(command) => users::run(client, place.json, command).await?,
+        Command::Token(command) => tokens::run(client, place.json, command).await?,
+        Command::Session(command) => sessions::run(client, place.json, command).await?,
+        Command::Context(command) => context::run(client, place.json, command).await?,
+        Command::Audit(command) => return audit::run(client, place.json, command).await,
+        Command::Doctor { security } => return doctor::run(client, place.json, security).await,
+        Command::Backup { path } => back_up(client, place.json, path).await?,
+        Command::Serve(_) | Command::Restore { .. } | Command::Completions { .. } => {}
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn back_up(client: &Client, json: bool, path: PathBuf) -> Result<()> {
+    // The server has another working directory.
+    let path = std::path::absolute(&path).with_context(|| format!("{} is not a path", path.display()))?;
+    let answer = client.post(&Actor::default(), "/admin/backup", &json!({"path": path})).await?;
+    output::print(json, &answer, |answer| format!("backup made in {}", output::cell(&answer["path"])));
+    Ok(())
+}
+
+fn restore(place: &Place, path: &Path) -> Result<ExitCode> {
+    service::backups::restore(path, &place.data_dir)?;
+    let answer = json!({"data_dir": place.data_dir, "restored_from": path});
+    output::print(place.json, &answer, |_| {
+        format!("restored into {}; start it with: longhouse serve", place.data_dir.display())
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A path with its query, every part escaped.
+pub(crate) fn path(segments: &[&str], query: &[(&str, Option<&str>)]) -> String {
+    let mut text: String = segments.iter().map(|segment| format!("/{}", escaped(segment))).collect();
+    let given = query.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+    for (index, (name, value)) in given.enumerate() {
+        text.push(if index == 0 { '?' } else { '&' });
+        text.push_str(&format!("{name}={}", escaped(value)));
+    }
+    text
+}
+
+fn escaped(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    text.bytes().map(|byte| if plain(byte) { (byte as char).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+/// Every page of a list, as one.
+pub(crate) async fn all_pages(
+    client: &Client,
+    actor: &Actor,
+    segments: &[&str],
+    query: &[(&str, Option<&str>)],
+) -> Result<Vec<Value>> {
+    let mut items = Vec::new();
+    let mut cursor: Option<String> = None;
+    loop {
+        let mut with_cursor = query.to_vec();
+        with_cursor.extend([("limit", Some("500")), ("cursor", cursor.as_deref())]);
+        let mut page = client.get(actor, &path(segments, &with_cursor)).await?;
+        if let Some(found) = page["items"].as_array_mut() {
+            items.append(found);
+        }
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = Some(next.to_owned()),
+            None => return Ok(items),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_escaped() {
+        assert_eq!(
+            path(&["sessions", "a/b c"], &[("workspace", None), ("keys", Some("inv:*,a"))]),
+            "/sessions/a%2Fb%20c?keys=inv%3A%2A%2Ca"
+        );
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,46 @@
+//! A thorough look at the house: its pages, its audit chains, its folder.
+
+use crate::data_dir::{DATABASE, SECRET, SOCKET};
+use crate::health::{Check, Status, check};
+use crate::{Ctx, Result, audit};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// Everything that was looked at, good and bad.
+pub async fn examine(ctx: &Ctx) -> Result<Vec<Check>> {
+    ctx.caller.require_admin()?;
+    let mut checks = check(&ctx.house).checks;
+    checks.push(match ctx.house.store().check_pages().await {
+        Ok(()) => good("pages", "every page of the database is whole"),
+        Err(error) => bad("pages", error.to_string()),
+    });
+    let verdict = audit::verify(ctx).await?;
+    checks.push(match verdict.fault {
+        None => good("audit", format!("{} rows, every chain holds", verdict.rows)),
+        Some(fault) => bad("audit", format!("{} at {}: {}", fault.workspace, fault.seq, fault.reason)),
+    });
+    checks.extend(modes(ctx.house.data_path()));
+    Ok(checks)
+}
+
+fn good(name: &'static str, detail: impl Into<String>) -> Check {
+    Check { name, status: Status::Healthy, detail: detail.into() }
+}
+
+fn bad(name: &'static str, detail: impl Into<String>) -> Check {
+    Check { name, status: Status::Unhealthy, detail: detail.into() }
+}
+
+/// Nobody but the owner may look into the folder or at what is in it.
+fn modes(folder: &Path) -> Vec<Check> {
+    let look = |name: &'static str, path: &Path| {
+        let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
+        let open_to_others = mode & 0o077 != 0;
+        let detail = format!("{} has mode {mode:04o}", path.display());
+        Some(if open_to_others { bad(name, format!("{detail}: others can reach it")) } else { good(name, detail) })
+    };
+    let files = [("secret_mode", SECRET), ("database_mode", DATABASE), ("socket_mode", SOCKET)];
+    let mut checks: Vec<Check> = look("data_dir_mode", folder).into_iter().collect();
+    checks.extend(files.into_iter().filter_map(|(name, file)| look(name, &folder.join(file))));
+    checks
+}
