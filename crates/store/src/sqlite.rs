@@ -32,7 +32,6 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     prepare(&connection)?;
-    connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
 }
 
