@@ -1,4 +1,34 @@
 //! The stories of the doors: one binary, so that it links once.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+extern crate longhouse_api as api;
+
 mod it {
+    mod access_lists;
+    mod audit;
+    mod audit_rows;
+    mod backups;
+    mod concurrency;
+    mod connections;
+    mod envelope;
+    mod events;
+    mod every_route;
+    mod expiry;
+    mod fuzz;
+    mod history;
+    mod hosts_and_origins;
+    mod idempotency;
+    mod limits_of_the_store;
+    mod metrics;
+    mod openapi;
+    mod random;
+    mod rate_limits;
+    mod reference_model;
+    mod room;
+    mod sessions;
     mod shared_context;
+    mod sign_in;
+    mod snapshots;
+    mod tokens;
+    mod users;
 }

@@ -4,6 +4,7 @@ pub(crate) mod readers;
 pub(crate) mod writer;
 
 use crate::{Error, Result};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 
@@ -39,6 +40,8 @@ fn prepare(connection: &Connection) -> Result<()> {
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
     connection.pragma_update(None, "trusted_schema", false)?;
+    // Plans must not depend on bound values, or statements are prepared again whenever one is bound.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "cache_size", -4_000)?;
     Ok(())
 }

@@ -62,8 +62,7 @@ async fn an_empty_store_lists_nothing() {
 async fn a_write_and_a_read_answer_in_the_published_shape() {
     let room = Room::new(json!({})).await;
     let written = room.write("scope", "staging only").await;
-    let expected =
-        ["key", "rev", "total_size_tokens", "value_size_tokens", "version", "written_at", "written_by"];
+    let expected = ["key", "rev", "total_size_tokens", "value_size_tokens", "version", "written_at", "written_by"];
     assert_eq!(fields(&written), expected);
     assert_eq!(written["written_by"], "user:usr_owner");
     assert_eq!((&written["value_size_tokens"], &written["total_size_tokens"]), (&json!(3), &json!(3)));
@@ -80,7 +79,8 @@ async fn a_write_and_a_read_answer_in_the_published_shape() {
 #[tokio::test]
 async fn any_text_comes_back_as_it_was_written() {
     let room = Room::new(json!({})).await;
-    for value in ["", " ", "\n", "ünï🦀", "\u{202e}rtl", "{\"a\": [1]}", "'; DROP TABLE sessions; --", "\r\n\t\u{1}"] {
+    for value in ["", " ", "\n", "ünï🦀", "\u{202e}rtl", "{\"a\": [1]}", "'; DROP TABLE sessions; --", "\r\n\t\u{1}"]
+    {
         room.write("text", value).await;
         assert_eq!(room.read("text").await["value"], value);
     }
@@ -202,8 +202,38 @@ async fn keys_follow_the_rule_to_the_letter_wherever_one_is_taken() {
     let (longest_spaced, too_long_spaced) =
         (format!("{}:{}", "n".repeat(31), "k".repeat(32)), format!("{}:{}", "n".repeat(32), "k".repeat(32)));
     let bad_always = [
-        "", " ", "a\n", "\na", "a\r", "a ", " a", "A", "aB", "a.b", "a/b", "a-b", "а", "ａ", "é", "a\u{301}", "a\u{200b}", "a*",
-        ":", ":a", "a:", "a:b:c", "a::b", "a: b", "A:b", "a:B", "..", "a\u{0}", "'", "ı", &too_long, &too_long_spaced,
+        "",
+        " ",
+        "a\n",
+        "\na",
+        "a\r",
+        "a ",
+        " a",
+        "A",
+        "aB",
+        "a.b",
+        "a/b",
+        "a-b",
+        "а",
+        "ａ",
+        "é",
+        "a\u{301}",
+        "a\u{200b}",
+        "a*",
+        ":",
+        ":a",
+        "a:",
+        "a:b:c",
+        "a::b",
+        "a: b",
+        "A:b",
+        "a:B",
+        "..",
+        "a\u{0}",
+        "'",
+        "ı",
+        &too_long,
+        &too_long_spaced,
     ];
     let good_always = ["a", "0", "_", "problem_summary", longest.as_str()];
     let good_spaced = ["a:b", "inv:findings_summary", "_:_", "0:1", longest_spaced.as_str()];
@@ -284,8 +314,15 @@ async fn a_bad_request_names_its_field_and_changes_nothing() {
     }
     cases.push((json!({"action": "diff", "from": -1, "to": "now"}), "from".into()));
     for (action, field) in [
-        ("read", "key"), ("write", "value"), ("delete", "key"), ("read_batch", "keys"), ("read_history", "key"),
-        ("snapshot", "label"), ("read_snapshot", "label"), ("restore_snapshot", "label"), ("diff", "from"),
+        ("read", "key"),
+        ("write", "value"),
+        ("delete", "key"),
+        ("read_batch", "keys"),
+        ("read_history", "key"),
+        ("snapshot", "label"),
+        ("read_snapshot", "label"),
+        ("restore_snapshot", "label"),
+        ("diff", "from"),
     ] {
         cases.push((json!({"action": action}), field.into()));
     }
@@ -354,8 +391,17 @@ async fn the_guide_has_three_parts_and_the_keys_that_are_there() {
     assert_eq!((&empty["session"], &empty["participant"]), (&json!(SESSION), &json!("subagent:review:1")));
     let text = empty["prompt"].as_str().unwrap();
     let default_keys = [
-        "current_phase", "phase_status", "blocking_issues", "problem_summary", "scope", "constraints",
-        "findings_summary", "open_questions", "decisions_made", "deliverables_status", "quality_checks",
+        "current_phase",
+        "phase_status",
+        "blocking_issues",
+        "problem_summary",
+        "scope",
+        "constraints",
+        "findings_summary",
+        "open_questions",
+        "decisions_made",
+        "deliverables_status",
+        "quality_checks",
     ];
     for key in default_keys {
         assert!(text.contains(key), "{key}");
@@ -395,7 +441,13 @@ async fn tool_definitions_come_in_three_formats() {
     let owner = world.owner().await;
     let schemas = async |format: &str| {
         let answer = world.get(&format!("/tools/schemas?format={format}")).by(&owner).send().await.ok();
-        answer["tools"].as_array().unwrap().iter().find(|tool| tool.to_string().contains("shared_context")).unwrap().clone()
+        answer["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|tool| tool.to_string().contains("shared_context"))
+            .unwrap()
+            .clone()
     };
     let (openai, anthropic, mcp) = (schemas("openai").await, schemas("anthropic").await, schemas("mcp").await);
     assert_eq!((&openai["type"], &openai["function"]["name"]), (&json!("function"), &json!("shared_context")));

@@ -1,0 +1,125 @@
+//! Backups: consistent while others write, private, and good for a house of their own.
+
+use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use testkit::World;
+
+async fn back_up(world: &World, path: &Path) -> Value {
+    world.post("/admin/backup", &json!({"path": path})).locally().send().await.ok()
+}
+
+/// A house from a backup, and what a token of the old one reads there.
+async fn read_from(backup: &Path, folder: &Path, world: &World, token: &str, key: &str) -> Value {
+    service::backups::restore(backup, folder).expect("restored");
+    let options = service::house::Options { data_dir: folder.to_owned(), secret: None };
+    let (house, first) = service::House::open(options, world.clock.clone()).await.expect("opened");
+    assert!(!first, "it has its people");
+    house.store().check_pages().await.expect("whole");
+    let signed_in = service::authority::authenticate(&house, token).await.expect("tokens go on");
+    let ctx = service::Ctx::new(house, signed_in.caller.clone());
+    let session = service::sessions::SessionRef::parse("plans", None).expect("a session");
+    let request = domain::requests::Request::Read { key: key.to_owned() };
+    let answer = service::shared_context::execute(&ctx, session, request).await.expect("readable");
+    serde_json::to_value(answer).expect("JSON")
+}
+
+#[tokio::test]
+async fn a_backup_restored_elsewhere_has_everything_in_it() {
+    let world = World::new().await;
+    let owner = world.owner().await;
+    world.session(&owner, "plans", json!({})).await;
+    world.write(&owner, "plans", "a", "kept").await;
+    let backup = world.folder().join("backup");
+    assert_eq!(back_up(&world, &backup).await["path"], backup.display().to_string());
+    world.write(&owner, "plans", "a", "later").await;
+    let read = read_from(&backup, &world.folder().join("restored"), &world, &owner, "a").await;
+    assert_eq!((&read["value"], &read["version"]), (&json!("kept"), &json!(1)));
+}
+
+#[tokio::test]
+async fn a_backup_taken_while_others_write_is_one_moment() {
+    let world = World::new().await;
+    let owner = world.owner().await;
+    world.session(&owner, "plans", json!({})).await;
+    world.write(&owner, "plans", "a", "0").await;
+    let world = Arc::new(world);
+    let writers: Vec<_> = (0..4)
+        .map(|_| {
+            let (world, owner) = (world.clone(), owner.clone());
+            tokio::spawn(async move {
+                for number in 0..50 {
+                    world.write(&owner, "plans", "a", &number.to_string()).await;
+                }
+            })
+        })
+        .collect();
+    let backups: Vec<PathBuf> = (0..3).map(|number| world.folder().join(format!("backup-{number}"))).collect();
+    for backup in &backups {
+        back_up(&world, backup).await;
+    }
+    for writer in writers {
+        writer.await.expect("a writer");
+    }
+    for (number, backup) in backups.iter().enumerate() {
+        let folder = world.folder().join(format!("restored-{number}"));
+        let read = read_from(backup, &folder, &world, &owner, "a").await;
+        assert_eq!(read["version"], read["rev"], "one change, one version, one rev: {read}");
+    }
+}
+
+#[tokio::test]
+async fn a_backup_is_for_its_owners_eyes_and_never_over_something_else() {
+    let world = World::new().await;
+    let backup = world.folder().join("backup");
+    back_up(&world, &backup).await;
+    let mode = |path: &Path| std::fs::metadata(path).expect("there").permissions().mode() & 0o777;
+    assert_eq!(mode(&backup), 0o700);
+    for file in std::fs::read_dir(&backup).expect("a folder") {
+        let path = file.expect("a file").path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
+    let again = world.post("/admin/backup", &json!({"path": backup})).locally().send().await;
+    again.refused(400, "INVALID_REQUEST");
+    assert!(
+        service::backups::restore(&backup, &world.folder().join("data")).is_err(),
+        "not over a house that is there"
+    );
+}
+
+#[tokio::test]
+async fn from_the_network_an_admin_makes_a_backup_but_does_not_choose_where() {
+    let world = World::new().await;
+    let owner = world.owner().await;
+    let chosen = json!({"path": world.folder().join("elsewhere")});
+    world.post("/admin/backup", &chosen).by(&owner).send().await.refused(403, "FORBIDDEN");
+    assert!(!world.folder().join("elsewhere").exists());
+    let made = world.post("/admin/backup", &json!({})).by(&owner).send().await.ok();
+    let path = Path::new(made["path"].as_str().expect("a path"));
+    assert!(path.starts_with(world.folder().join("data/backups")) && path.join("longhouse.db").is_file());
+}
+
+#[tokio::test]
+async fn two_backups_in_the_same_moment_are_both_made() {
+    let world = World::new().await;
+    let owner = world.owner().await;
+    let ask = || world.post("/admin/backup", &json!({})).by(&owner).send();
+    let (one, other) = tokio::join!(ask(), ask());
+    for answer in [&one, &other] {
+        assert_eq!(answer.status, 201, "{}", answer.text);
+    }
+    assert_ne!(one.json()["path"], other.json()["path"]);
+}
+
+#[tokio::test]
+async fn a_place_where_nothing_can_be_written_is_the_askers_mistake_not_the_houses() {
+    let world = World::new().await;
+    let file = world.folder().join("file");
+    std::fs::write(&file, "x").expect("written");
+    let places = [json!(file.join("below")), json!("/proc/nowhere/backup"), json!("/"), json!(""), json!("a\u{0}b")];
+    for path in places {
+        let answer = world.post("/admin/backup", &json!({"path": path})).locally().send().await;
+        assert_eq!(answer.status, 400, "{path}: {}", answer.text);
+    }
+}
