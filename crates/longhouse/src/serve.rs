@@ -7,6 +7,7 @@ use api::{App, Options, Tls};
 use service::data_dir::SocketPath;
 use service::surroundings::Machine;
 use service::{Ctx, House, authority, housekeeping, sign_in};
+use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
@@ -61,17 +62,21 @@ pub(crate) async fn open(place: &Place) -> Result<House> {
 }
 
 async fn greet(house: &House, place: &Place, public_url: &str) -> Result<()> {
-    println!("Longhouse {} is at {public_url}", env!("CARGO_PKG_VERSION"));
-    println!("  data     {}", place.data_dir.display());
-    println!("  API      {public_url}/docs");
-    if sign_in::was_never_offered(house).await? {
+    let sign_in = if sign_in::was_never_offered(house).await? {
         let operator = authority::operator(house, None, None).await?;
         let ctx = Ctx::new(house.clone(), operator.caller.clone());
         let code = sign_in::create_code(&ctx, operator.caller.user.clone()).await?;
-        println!("  sign in  {public_url}/#/sign-in/{code}   (once, within a day)");
+        format!("{public_url}/#/sign-in/{code}   (once, within a day)")
     } else {
-        println!("  sign in  longhouse user link owner");
-    }
+        "longhouse user link owner".to_owned()
+    };
+    // A reader that has gone away must not stop the server.
+    let _ = write!(
+        std::io::stdout(),
+        "Longhouse {} is at {public_url}\n  data     {}\n  API      {public_url}/docs\n  sign in  {sign_in}\n",
+        env!("CARGO_PKG_VERSION"),
+        place.data_dir.display(),
+    );
     Ok(())
 }
 

@@ -170,15 +170,33 @@ async fn only_the_writer_or_the_orchestrator_changes_who_may_see_a_key() {
 }
 
 #[tokio::test]
-async fn what_was_hidden_when_it_was_written_stays_hidden_after_the_key_is_opened() {
-    let scene = scene().await;
+async fn what_was_hidden_when_it_was_written_stays_hidden_whatever_becomes_of_the_key() {
     let open = json!({"action": "write", "key": "secret", "value": "now public", "readable_by": ["*"]});
-    scene.as_(&scene.orchestrator, open).await;
-    let answer = scene.try_as(&scene.outsider, json!({"action": "read_history", "key": "secret"})).await;
-    assert!(!answer.text.contains("CANARY"), "{}", answer.text);
-    let history = answer.ok();
-    assert_eq!(history["history"].as_array().unwrap().len(), 1);
-    assert_eq!(history["history"][0]["value"], "now public");
+    for end in [open.clone(), json!({"action": "delete", "key": "secret"})] {
+        let scene = scene().await;
+        scene.as_(&scene.orchestrator, json!({"action": "snapshot", "label": "s"})).await;
+        scene.as_(&scene.orchestrator, end.clone()).await;
+        let looks = [
+            json!({"action": "read_snapshot", "label": "s"}),
+            json!({"action": "diff", "from": 0, "to": 1}),
+            json!({"action": "diff", "from": 2, "to": 0}),
+            json!({"action": "diff", "from": 0, "to": "s"}),
+            json!({"action": "diff", "from": "0", "to": "2"}),
+        ];
+        for request in looks {
+            let answer = scene.try_as(&scene.outsider, request.clone()).await;
+            assert!(!answer.text.contains("secret"), "{end}: {request}: {}", answer.text);
+            assert!(scene.try_as(&scene.insider, request).await.ok().to_string().contains("secret"));
+        }
+        let answer = scene.try_as(&scene.outsider, json!({"action": "read_history", "key": "secret"})).await;
+        assert!(!answer.text.contains("CANARY"), "{end}: {}", answer.text);
+        if end == open {
+            let history = answer.ok()["history"].clone();
+            assert_eq!((history.as_array().unwrap().len(), &history[0]["value"]), (1, &json!("now public")));
+        } else {
+            answer.refused(404, "KEY_NOT_FOUND");
+        }
+    }
 }
 
 #[tokio::test]

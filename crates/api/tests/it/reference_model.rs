@@ -323,7 +323,8 @@ fn a_random_life_goes_as_the_reference_model_says() {
         world.post("/my/tokens", &body).locally().send().await.ok()["token"].as_str().unwrap().to_owned()
     });
     let shared = std::cell::RefCell::new(Some(Room { world, owner }));
-    let mut runner = TestRunner::new(Config { cases: 100, failure_persistence: None, ..Config::default() });
+    let mut runner =
+        TestRunner::new(Config { cases: 100, max_shrink_iters: 300, failure_persistence: None, ..Config::default() });
     let outcome = runner.run(&steps(), |life| {
         let room = shared.borrow_mut().take().unwrap();
         let pair = Pair { room, model: Model::new() };
