@@ -1,7 +1,7 @@
 //! The doors of those who run the house.
 
 use crate::app::App;
-use crate::bodies::Posted;
+use crate::bodies::{Nothing, Posted};
 use crate::errors::Result;
 use crate::health;
 use crate::paths::Segment;
@@ -75,8 +75,8 @@ async fn remove_user(Signed { ctx, .. }: Signed, Segment(user): Segment) -> Resu
     responses((status = 201, body = SignInLink)))]
 async fn link_user(
     State(app): State<App>,
-    Signed { ctx, .. }: Signed,
     Segment(user): Segment,
+    Posted { ctx, .. }: Posted<Nothing>,
 ) -> Result<(StatusCode, Json<SignInLink>)> {
     let user = UserId::parse(&user)?;
     let code = sign_in::create_code(&ctx, user.clone()).await?;
@@ -104,7 +104,7 @@ async fn list_audit(Signed { ctx, .. }: Signed, Params(query): Params<PagedInWor
 
 /// Check every chain of the audit log.
 #[utoipa::path(post, path = "/admin/audit/verify", tag = "admin", responses((status = 200, body = AuditVerdict)))]
-async fn verify_audit(Signed { ctx, .. }: Signed) -> Result<Json<AuditVerdict>> {
+async fn verify_audit(Posted { ctx, .. }: Posted<Nothing>) -> Result<Json<AuditVerdict>> {
     let verdict = audit::verify(&ctx).await?;
     let fault = verdict.fault.map(|fault| AuditFault {
         workspace: fault.workspace,

@@ -9,6 +9,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::{HeaderMap, header};
 use domain::{Code, Refusal};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use service::Ctx;
@@ -22,6 +23,11 @@ pub(crate) struct Posted<T> {
     pub(crate) ctx: Ctx,
     pub(crate) input: T,
 }
+
+/// A body in which nothing is to be said.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Nothing {}
 
 /// A body as the bare object, for doors that parse it themselves.
 pub(crate) struct Envelope(pub(crate) Map<String, Value>);
@@ -39,7 +45,7 @@ impl<T: FromObject> FromRequest<App> for Posted<T> {
             Some(key) => Some(key),
             None => idempotency::header_key(&parts.headers)?,
         };
-        ctx.claim = key.map(|key| idempotency::claim(&ctx, parts.uri.path(), key, &bytes));
+        ctx.claim = key.map(|key| idempotency::claim(&ctx, &parts.uri, key, &object));
         Ok(Self { ctx, input: T::from_object(object)? })
     }
 }

@@ -63,11 +63,12 @@ pub(crate) fn status(code: Code) -> StatusCode {
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let Refusal { code, message, details } = self.0;
+        let seconds = details.get("retry_after_ms").and_then(|ms| ms.as_u64()).map_or(1, |ms| ms.div_ceil(1000).max(1));
         let body = ErrorBody { error: ErrorDetail { code: code.as_str().to_owned(), message, details } };
         let mut response = (status(code), Json(body)).into_response();
         let headers = response.headers_mut();
         if matches!(code, Code::QueueFull | Code::Unavailable | Code::RateLimited) {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if code == Code::Unauthenticated {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -1,6 +1,6 @@
 //! Which names this server answers to, and which pages may talk to it.
 
-use axum::http::{HeaderMap, Method, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use domain::{Code, Refusal, Result};
 
 /// Allowed host names, lower-case and without port. Loopback names are always among them.
@@ -17,7 +17,7 @@ impl Hosts {
     }
 
     fn knows(&self, authority: &str) -> bool {
-        let name = host_of(authority).to_ascii_lowercase();
+        let Some(name) = host_of(authority).map(str::to_ascii_lowercase) else { return false };
         LOOPBACK.contains(&name.as_str()) || self.names.contains(&name)
     }
 
@@ -34,12 +34,13 @@ impl Hosts {
 
     /// A page of another site must not change anything here, nor read a stream.
     pub(crate) fn check_origin(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<()> {
-        let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
         let guarded = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
             || path == "/mcp"
             || path.ends_with("/events");
-        let known = origin.to_str().ok().and_then(authority_of).is_some_and(|authority| self.knows(authority));
-        if !guarded || known { Ok(()) } else { Err(foreign_origin()) }
+        let ours = |origin: &HeaderValue| {
+            origin.to_str().ok().and_then(authority_of).is_some_and(|authority| self.knows(authority))
+        };
+        if !guarded || headers.get_all(header::ORIGIN).iter().all(ours) { Ok(()) } else { Err(foreign_origin()) }
     }
 }
 
@@ -67,14 +68,20 @@ fn foreign_origin() -> Refusal {
 fn authority_of(origin: &str) -> Option<&str> {
     let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))?;
     let authority = rest.split('/').next()?;
-    (!authority.is_empty() && !authority.contains('@')).then_some(authority)
+    (!authority.is_empty()).then_some(authority)
 }
 
-fn host_of(authority: &str) -> &str {
-    if authority.starts_with('[') {
-        return authority.find(']').map_or(authority, |end| &authority[..=end]);
-    }
-    authority.rsplit_once(':').map_or(authority, |(name, _)| name)
+/// The name in `name` or `name:port`; anything else (a user, two ports, words after a bracket) is no host.
+fn host_of(authority: &str) -> Option<&str> {
+    let end = if authority.starts_with('[') {
+        authority.find(']')? + 1
+    } else {
+        authority.find(':').unwrap_or(authority.len())
+    };
+    let (name, rest) = authority.split_at(end);
+    let is_port = |port: &str| (1..=5).contains(&port.len()) && port.bytes().all(|byte| byte.is_ascii_digit());
+    let well_formed = rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port);
+    (well_formed && !name.contains('@')).then_some(name)
 }
 
 #[cfg(test)]

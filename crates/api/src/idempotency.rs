@@ -1,7 +1,7 @@
 //! Idempotency keys as they come in: a header, or a field of the body.
 
 use crate::errors::Result;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, Uri};
 use data_encoding::HEXLOWER;
 use domain::Refusal;
 use serde_json::{Map, Value};
@@ -34,11 +34,15 @@ pub(crate) fn field_key(body: &mut Map<String, Value>) -> Result<Option<String>>
     }
 }
 
-pub(crate) fn claim(ctx: &Ctx, path: &str, key: String, body: &[u8]) -> service::idempotency::Claim {
+/// The same caller, address (with its query) and key mean the same request; the same body, the same wish.
+pub(crate) fn claim(ctx: &Ctx, uri: &Uri, key: String, body: &Map<String, Value>) -> service::idempotency::Claim {
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    // Written anew in a fixed order, so that spaces and the place of the key do not matter.
+    let body = Value::Object(body.clone()).to_string();
     service::idempotency::Claim {
         caller: format!("{}/{}", ctx.caller.user, ctx.caller.participant),
         route: format!("POST {path}"),
         key,
-        body_hash: HEXLOWER.encode(&Sha256::digest(body)),
+        body_hash: HEXLOWER.encode(&Sha256::digest(body.as_bytes())),
     }
 }

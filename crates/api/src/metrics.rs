@@ -62,6 +62,9 @@ impl Metrics {
     }
 
     fn answered(&self, method: &str, route: &str, status: u16, started: Instant) {
+        // Any word can be a method; only the known ones may become labels.
+        let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].contains(&method);
+        let method = if known { method } else { "other" };
         let label = Answered { method: method.to_owned(), route: route.to_owned(), status };
         self.requests.get_or_create(&label).inc();
         let seconds = started.elapsed().as_secs_f64();

@@ -57,6 +57,17 @@ async fn serve() -> Json<&'static Value> {
     Json(document())
 }
 
+/// Gives every operation a name of its own, such as `post_sessions_session_archive`, for those who generate clients.
+fn name_operations(paths: &mut Value) {
+    for (path, methods) in paths.as_object_mut().into_iter().flatten() {
+        let words: Vec<&str> =
+            path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        for (method, operation) in methods.as_object_mut().into_iter().flatten() {
+            operation["operationId"] = json!([&[method.as_str()], words.as_slice()].concat().join("_"));
+        }
+    }
+}
+
 /// The whole document.
 pub fn document() -> &'static Value {
     static DOCUMENT: LazyLock<Value> = LazyLock::new(build);
@@ -72,6 +83,8 @@ fn build() -> Value {
     envelope["properties"]["idempotency_key"] =
         json!({"type": "string", "description": "Same as the header Idempotency-Key."});
     schemas["SharedContextRequest"] = envelope;
+    name_operations(&mut document["paths"]);
+    let schemas = &mut document["components"]["schemas"];
     let codes: Vec<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
     schemas["ErrorCode"] = json!({"type": "string", "enum": codes});
     schemas["ErrorDetail"]["properties"]["code"] = json!({"$ref": "#/components/schemas/ErrorCode"});

@@ -1,7 +1,7 @@
 //! Sessions over HTTP.
 
 use crate::app::App;
-use crate::bodies::Posted;
+use crate::bodies::{Nothing, Posted};
 use crate::errors::Result;
 use crate::paths::Segment;
 use crate::query::{InWorkspace, PagedInWorkspace, Params};
@@ -62,9 +62,9 @@ async fn get(
 #[utoipa::path(post, path = "/sessions/{session}/archive", tag = "sessions", params(("session" = String, Path), InWorkspace),
     responses((status = 200, body = Session), (status = 409, body = ErrorBody, description = "SESSION_ARCHIVED")))]
 async fn archive(
-    Signed { ctx, .. }: Signed,
     Segment(session): Segment,
     Params(query): Params<InWorkspace>,
+    Posted { ctx, .. }: Posted<Nothing>,
 ) -> Result<Json<Session>> {
     Ok(Json(sessions::archive(&ctx, SessionRef::parse(&session, query.workspace)?).await?.into()))
 }

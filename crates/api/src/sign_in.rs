@@ -24,6 +24,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 async fn enter(State(app): State<App>, request: Request) -> Result<Response> {
     let (parts, body) = request.into_parts();
     let address = peer(&parts);
+    app.limits.may_sign_in(address)?;
     let input: SignIn = bodies::anonymous(&parts.headers, body).await?;
     let issued = match (&input.code, &input.token) {
         (Some(code), None) => sign_in::with_code(&app.house, code).await,
@@ -34,7 +35,7 @@ async fn enter(State(app): State<App>, request: Request) -> Result<Response> {
         Ok(issued) => issued,
         Err(error) => {
             if matches!(error.code(), Code::Unauthenticated | Code::Forbidden) {
-                app.limits.failed_sign_in(address)?;
+                app.limits.failed_sign_in(address);
             }
             return Err(error.into());
         }

@@ -3,7 +3,6 @@
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::hosts::check_same_origin;
-use crate::idempotency;
 use crate::router::{Door, Peer};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -30,20 +29,15 @@ impl FromRequestParts<App> for Signed {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self> {
         let signed_in = sign_in(parts, app).await?;
-        let mut ctx = Ctx::new(app.house.clone(), signed_in.caller.clone());
-        if parts.method == Method::POST
-            && let Some(key) = idempotency::header_key(&parts.headers)?
-        {
-            ctx.claim = Some(idempotency::claim(&ctx, parts.uri.path(), key, b""));
-        }
+        let ctx = Ctx::new(app.house.clone(), signed_in.caller.clone());
         Ok(Self { ctx, signed_in })
     }
 }
 
 async fn sign_in(parts: &Parts, app: &App) -> Result<Arc<SignedIn>> {
     if parts.extensions.get::<Door>() == Some(&Door::Local) {
-        let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
-        return Ok(authority::operator(&app.house, text(LOCAL_USER), text(LOCAL_PARTICIPANT)).await?);
+        let (user, participant) = (local(parts, LOCAL_USER)?, local(parts, LOCAL_PARTICIPANT)?);
+        return Ok(authority::operator(&app.house, user, participant).await?);
     }
     let (token, from_cookie) = credential(&parts.headers)?;
     if from_cookie && !matches!(parts.method, Method::GET | Method::HEAD) {
@@ -63,6 +57,12 @@ async fn sign_in(parts: &Parts, app: &App) -> Result<Arc<SignedIn>> {
             Err(error.into())
         }
     }
+}
+
+/// What the command line says about itself; an unreadable word is not the same as none.
+fn local<'p>(parts: &'p Parts, name: &str) -> Result<Option<&'p str>> {
+    let refusal = || Refusal::invalid_field(name, format!("`{name}` is not plain text"));
+    Ok(parts.headers.get(name).map(|value| value.to_str().map_err(|_| refusal())).transpose()?)
 }
 
 pub(crate) fn peer(parts: &Parts) -> IpAddr {

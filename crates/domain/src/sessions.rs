@@ -96,7 +96,7 @@ impl SessionConfigChoice {
         let defaults = SessionConfig::default();
         let max_value_tokens =
             in_range("max_value_tokens", self.max_value_tokens, 1..=VALUE_TOKENS_MOST, defaults.max_value_tokens)?;
-        let warn_default = max_value_tokens * 8 / 10;
+        let warn_default = defaults.warn_value_tokens.min(max_value_tokens * 8 / 10);
         Ok(SessionConfig {
             max_value_tokens,
             warn_value_tokens: in_range(
@@ -164,6 +164,8 @@ pub fn check_title(title: &str) -> Result<()> {
 pub struct Session {
     pub workspace: WorkspaceId,
     pub id: SessionId,
+    /// Tells this session from an earlier one of the same id.
+    pub uid: String,
     pub title: Option<String>,
     pub state: SessionState,
     pub config: SessionConfig,

@@ -1,7 +1,7 @@
 //! Backups: a folder with a consistent copy of the database and the secret that its tokens were signed with.
 
 use crate::data_dir::{DATABASE, SECRET, sync_parent, write_owner_only};
-use crate::{Ctx, Result};
+use crate::{Ctx, Result, idempotency};
 use domain::Refusal;
 use std::fs;
 use std::io;
@@ -15,37 +15,50 @@ pub async fn create(ctx: &Ctx, target: Option<PathBuf>) -> Result<PathBuf> {
     if target.is_some() && !ctx.caller.is_operator() {
         return Err(Refusal::forbidden("where a backup goes is chosen on the house's own machine").into());
     }
-    let stamp = ctx.now().to_string().replace([':', '.'], "-");
-    let target = target.unwrap_or_else(|| ctx.house.data_path().join("backups").join(stamp));
+    if let Some(made) = idempotency::recall(ctx).await? {
+        return Ok(made);
+    }
+    let unique = ctx.house.unique().simple().to_string();
+    let target = target.unwrap_or_else(|| ctx.house.data_path().join("backups").join(&unique));
     if target.exists() {
         return Err(Refusal::invalid_field("path", "the backup's folder exists already: choose another").into());
     }
-    let partial = partial_beside(&target)?;
+    let partial = partial_beside(&target, &unique)?;
     prepare(&partial)?;
+    let made = fill(ctx, &partial, &target).await;
+    if made.is_err() {
+        // A half backup would look like a whole one.
+        let _ = fs::remove_dir_all(&partial);
+    }
+    made
+}
+
+async fn fill(ctx: &Ctx, partial: &Path, target: &Path) -> Result<PathBuf> {
     ctx.house.store().copy_to(partial.join(DATABASE)).await?;
     let secret = ctx.house.data_path().join(SECRET);
     if secret.exists() {
-        write_owner_only(&partial.join(SECRET), &fs::read(&secret).map_err(store::Error::File)?)
-            .map_err(store::Error::File)?;
+        let content = fs::read(&secret).map_err(store::Error::File)?;
+        write_owner_only(&partial.join(SECRET), &content).map_err(store::Error::File)?;
     }
-    publish(&partial, &target).map_err(store::Error::File)?;
-    let record = ctx.audit("backup.create", ctx.now());
-    ctx.house.store().write(&crate::users::house_chain(), Record(record)).await?;
-    Ok(target)
+    // No record, no backup: it is written before the backup appears under its name.
+    let record = Record { record: ctx.audit("backup.create", ctx.now()), target: target.to_owned() };
+    idempotency::write(ctx, &crate::users::house_chain(), record).await?;
+    publish(partial, target).map_err(store::Error::File)?;
+    Ok(target.to_owned())
 }
 
 /// A folder of the same parent, so that the last step is one rename: a backup is there whole or not at all.
-fn partial_beside(target: &Path) -> Result<PathBuf> {
+fn partial_beside(target: &Path, unique: &str) -> Result<PathBuf> {
     let name = target.file_name().and_then(|name| name.to_str());
-    let name = name.ok_or_else(|| Refusal::invalid_field("path", "the backup needs a folder name"))?;
-    Ok(target.with_file_name(format!(".{name}.partial")))
+    let name = name.ok_or_else(|| Refusal::invalid_field("path", "this path has no folder name"))?;
+    Ok(target.with_file_name(format!(".{name}.{unique}.partial")))
 }
 
 fn prepare(partial: &Path) -> Result<()> {
-    if partial.exists() {
-        fs::remove_dir_all(partial).map_err(store::Error::File)?;
-    }
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(partial).map_err(store::Error::File)?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(partial).map_err(|error| {
+        let parent = partial.parent().unwrap_or(partial).display();
+        Refusal::invalid_field("path", format!("a folder cannot be made in {parent}: {}", error.kind()))
+    })?;
     Ok(())
 }
 
@@ -55,15 +68,18 @@ fn publish(partial: &Path, target: &Path) -> io::Result<()> {
     sync_parent(target)
 }
 
-struct Record(domain::audit::AuditRecord);
+struct Record {
+    record: domain::audit::AuditRecord,
+    target: PathBuf,
+}
 
 impl store::Operation for Record {
-    type Output = ();
+    type Output = PathBuf;
     type Error = crate::Error;
 
-    async fn run(&self, tx: &mut store::Tx) -> Result<()> {
-        tx.scope(&crate::users::house_chain()).audit().append(self.0.clone());
-        Ok(())
+    async fn run(&self, tx: &mut store::Tx) -> Result<PathBuf> {
+        tx.scope(&crate::users::house_chain()).audit().append(self.record.clone());
+        Ok(self.target.clone())
     }
 }
 
@@ -79,7 +95,10 @@ pub fn restore(backup: &Path, data_dir: &Path) -> Result<()> {
         return refuse(format!("{} is not empty: restore into a new folder", data_dir.display()));
     }
     Store::check_copy(&database)?;
-    let partial = partial_beside(data_dir)?;
+    let partial = partial_beside(data_dir, "restore")?;
+    if partial.exists() {
+        fs::remove_dir_all(&partial).map_err(store::Error::File)?;
+    }
     prepare(&partial)?;
     let copy = |name: &str| write_owner_only(&partial.join(name), &fs::read(backup.join(name))?);
     copy(DATABASE).map_err(store::Error::File)?;

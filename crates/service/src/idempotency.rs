@@ -18,16 +18,17 @@ where
     O::Output: Serialize + DeserializeOwned,
 {
     let store = ctx.house.store();
-    let Some(claim) = ctx.claim.clone() else { return store.write(turn, operation).await };
-    let now = ctx.now();
-    let outcome = store.write(turn, Once { operation, claim: claim.clone(), now }).await;
-    if let Err(Error::Refused(refusal)) = &outcome
-        && refusal.code != Code::IdempotencyMismatch
-    {
-        let keep = KeepRefusal { refusal: refusal.clone(), claim, now };
-        store.write(turn, keep).await?;
+    match ctx.claim.clone() {
+        None => store.write(turn, operation).await,
+        Some(claim) => Ok(store.write(turn, Once { operation, claim, now: ctx.now() }).await??),
     }
-    outcome
+}
+
+/// What an earlier request with this key was given, for work that is more than one transaction.
+pub(crate) async fn recall<T: DeserializeOwned + Send + 'static>(ctx: &Ctx) -> Result<Option<T>> {
+    let Some(claim) = ctx.claim.clone() else { return Ok(None) };
+    let stored = ctx.house.store().read(Recall { claim, now: ctx.now() }).await?;
+    stored.map(|outcome| Ok(outcome.and_then(|text| read(&text).map_err(Error::into_refusal))?)).transpose()
 }
 
 struct Once<O> {
@@ -41,43 +42,49 @@ where
     O: Operation<Error = Error>,
     O::Output: Serialize + DeserializeOwned,
 {
-    type Output = O::Output;
+    /// A refusal is an answer too and is kept with the same commit, so that a twin hears it.
+    type Output = Result<O::Output, Refusal>;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<O::Output> {
-        if let Some(stored) = tx.outcome(&self.claim, self.now.plus_ms(-KEPT_MS)).await? {
-            if stored.body_hash != self.claim.body_hash {
-                let message = "this idempotency key was used for another request: take a new key";
-                return Err(Refusal::new(Code::IdempotencyMismatch, message).into());
-            }
-            if stored.refused {
-                return Err(read::<Refusal>(&stored.outcome)?.into());
-            }
-            return read(&stored.outcome);
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
+        match find(tx, &self.claim, self.now).await? {
+            Some(Ok(outcome)) => return Ok(Ok(read(&outcome)?)),
+            Some(Err(refusal)) => return Ok(Err(refusal)),
+            None => {}
         }
-        let output = self.operation.run(tx).await?;
-        tx.keep_outcome(&self.claim, &write_down(&output)?, false, self.now).await?;
-        Ok(output)
+        let answer = match tx.attempt(&self.operation).await {
+            Ok(output) => Ok(output),
+            Err(Error::Refused(refusal)) => Err(refusal),
+            Err(error) => return Err(error),
+        };
+        let text = answer.as_ref().map_or_else(write_down, write_down)?;
+        tx.keep_outcome(&self.claim, &text, answer.is_err(), self.now).await?;
+        Ok(answer)
     }
 }
 
-/// A refusal changed nothing, so it may be kept after the fact.
-struct KeepRefusal {
-    refusal: Refusal,
+struct Recall {
     claim: Claim,
     now: Timestamp,
 }
 
-impl Operation for KeepRefusal {
-    type Output = ();
+impl Operation for Recall {
+    type Output = Option<Result<String, Refusal>>;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<()> {
-        if tx.outcome(&self.claim, self.now.plus_ms(-KEPT_MS)).await?.is_none() {
-            tx.keep_outcome(&self.claim, &write_down(&self.refusal)?, true, self.now).await?;
-        }
-        Ok(())
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
+        find(tx, &self.claim, self.now).await
     }
+}
+
+/// The stored answer of this very request; another request under its key is refused.
+async fn find(tx: &mut Tx, claim: &Claim, now: Timestamp) -> Result<Option<Result<String, Refusal>>> {
+    let Some(stored) = tx.outcome(claim, now.plus_ms(-KEPT_MS)).await? else { return Ok(None) };
+    if stored.body_hash != claim.body_hash {
+        let message = "this idempotency key was used for another request: take a new key";
+        return Ok(Some(Err(Refusal::new(Code::IdempotencyMismatch, message))));
+    }
+    Ok(Some(if stored.refused { Err(read(&stored.outcome)?) } else { Ok(stored.outcome) }))
 }
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T> {

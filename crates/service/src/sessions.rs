@@ -109,7 +109,8 @@ pub async fn create(ctx: &Ctx, input: CreateSession) -> Result<Session> {
     }
     let config = input.config.settle()?;
     let workspace = named_workspace(input.workspace.as_deref().unwrap_or("personal"), &ctx.caller.user)?;
-    let operation = Create { caller: ctx.caller.clone(), now: ctx.now(), id, workspace, title: input.title, config };
+    let (caller, now, uid) = (ctx.caller.clone(), ctx.now(), ctx.house.unique().simple().to_string());
+    let operation = Create { caller, now, id, uid, workspace, title: input.title, config };
     idempotency::write(ctx, &WorkspaceId::personal(&ctx.caller.user), operation).await
 }
 
@@ -117,6 +118,7 @@ struct Create {
     caller: Arc<Caller>,
     now: Timestamp,
     id: SessionId,
+    uid: String,
     workspace: WorkspaceId,
     title: Option<String>,
     config: SessionConfig,
@@ -134,6 +136,7 @@ impl Operation for Create {
         let session = Session {
             workspace: self.workspace.clone(),
             id: self.id.clone(),
+            uid: self.uid.clone(),
             title: self.title.clone(),
             state: SessionState::Active,
             config: self.config.clone(),
@@ -153,7 +156,12 @@ impl Operation for Create {
 
 pub async fn get(ctx: &Ctx, reference: SessionRef) -> Result<Session> {
     ctx.caller.require_person()?;
-    ctx.house.store().read(Get { caller: ctx.caller.clone(), reference }).await
+    let get = || Get { caller: ctx.caller.clone(), reference: reference.clone() };
+    let session = ctx.house.store().read(get()).await?;
+    if shared_context::expiry::settle(ctx, std::slice::from_ref(&session)).await? {
+        return ctx.house.store().read(get()).await;
+    }
+    Ok(session)
 }
 
 pub(crate) struct Get {
@@ -178,11 +186,15 @@ pub async fn list(ctx: &Ctx, workspace: Option<&str>, page: Page) -> Result<List
     let (after_id, after_workspace) = (after.remove(1), after.remove(0));
     let user = ctx.caller.user.clone();
     let operation = List { user, workspace, after: (after_workspace, after_id), limit: limit + 1 };
-    let items = ctx.house.store().read(operation).await?;
+    let mut items = ctx.house.store().read(operation.clone()).await?;
+    if shared_context::expiry::settle(ctx, &items).await? {
+        items = ctx.house.store().read(operation).await?;
+    }
     let key = |session: &Session| vec![session.workspace.as_str().to_owned(), session.id.as_str().to_owned()];
     Ok(Listed::cut(items, limit, key))
 }
 
+#[derive(Clone)]
 struct List {
     user: UserId,
     workspace: Option<WorkspaceId>,

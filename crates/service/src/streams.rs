@@ -46,7 +46,7 @@ pub enum Start {
 
 /// What is being watched, and how news of it arrive.
 enum Source {
-    Session { workspace: WorkspaceId, session: SessionId, watch: Watch },
+    Session { workspace: WorkspaceId, session: SessionId, uid: String, watch: Watch },
     User { user: UserId, bell: Bell },
 }
 
@@ -75,14 +75,14 @@ pub async fn of_session(
     let session = ctx.house.store().read(Get { caller, reference }).await?;
     // Watched before the log is read, so that nothing falls in between.
     let watch = ctx.house.store().watch_session(&session.workspace, &session.id);
-    let (workspace, id) = (session.workspace.clone(), session.id.clone());
+    let (workspace, id, uid) = (session.workspace.clone(), session.id.clone(), session.uid.clone());
     let bounds = ctx.house.store().read(SessionBounds { workspace: workspace.clone(), session: id.clone() }).await?;
     let (cursor, reset) = place(start, bounds);
     let mut ready = VecDeque::new();
     if reset {
         ready.push_back(Item::Reset { id: cursor, at: ctx.now(), session: Some(Box::new(session)) });
     }
-    let source = Source::Session { workspace, session: id, watch };
+    let source = Source::Session { workspace, session: id, uid, watch };
     Ok(EventStream { house: ctx.house.clone(), signed_in, source, selection, cursor, caught_up: false, ready, rights })
 }
 
@@ -126,10 +126,12 @@ impl EventStream {
     /// The next thing to show; `None` when the stream is over.
     pub async fn next(&mut self) -> Option<Item> {
         loop {
-            if let Some(item) = self.ready.pop_front() {
-                return Some(item);
-            }
-            match self.advance().await {
+            let step = match self.check_standing().await {
+                Ok(()) if !self.ready.is_empty() => return self.ready.pop_front(),
+                Ok(()) => self.advance().await,
+                Err(error) => Err(error),
+            };
+            match step {
                 Ok(true) => {}
                 Ok(false) => return Some(Item::Heartbeat),
                 Err(error) => {
@@ -152,7 +154,11 @@ impl EventStream {
         let pause = left.map_or(HEARTBEAT, |left| HEARTBEAT.min(Duration::from_millis(left)));
         tokio::select! {
             biased;
-            _ = self.rights.changed() => self.check_rights().await.map(|()| true),
+            // What changed is looked at before anything more is shown.
+            _ = self.rights.changed() => {
+                self.rights.mark_changed();
+                Ok(true)
+            }
             news = self.source.news() => {
                 match news {
                     Some(News::Event(event)) => self.take(event),
@@ -160,10 +166,7 @@ impl EventStream {
                 }
                 Ok(true)
             }
-            () = tokio::time::sleep(pause) => {
-                let over = expires.is_some_and(|at| house.now() >= at);
-                if over { Err(crate::signing::unauthenticated().into()) } else { Ok(false) }
-            }
+            () = tokio::time::sleep(pause) => Ok(false),
         }
     }
 
@@ -209,6 +212,18 @@ impl EventStream {
         Ok(any)
     }
 
+    /// Nothing is shown, however long it has been ready, to a reader whose time or whose rights are over.
+    async fn check_standing(&mut self) -> Result<()> {
+        if self.signed_in.expires_at.is_some_and(|at| self.house.now() >= at) {
+            return Err(crate::signing::unauthenticated().into());
+        }
+        if self.rights.has_changed().unwrap_or(true) {
+            self.rights.mark_unchanged();
+            self.check_rights().await?;
+        }
+        Ok(())
+    }
+
     /// Somebody's rights shrank: maybe this reader's.
     async fn check_rights(&mut self) -> Result<()> {
         if self.house.authority().is_closing() {
@@ -216,11 +231,13 @@ impl EventStream {
         }
         authority::check_again(&self.house, &self.signed_in).await?;
         match &mut self.source {
-            Source::Session { workspace, session, .. } => {
+            Source::Session { workspace, session, uid, .. } => {
                 let workspace = Some(workspace.as_str().to_owned());
                 let reference = SessionRef { id: session.clone(), workspace };
                 let caller = self.signed_in.caller.clone();
-                self.house.store().read(Get { caller, reference }).await.map(|_| ())
+                let found = self.house.store().read(Get { caller, reference }).await?;
+                // Another session may have been given the same id since.
+                if found.uid == *uid { Ok(()) } else { Err(domain::Refusal::session_not_found().into()) }
             }
             Source::User { user, bell: old } => {
                 *old = bell(&self.house, user).await?;

@@ -2,6 +2,8 @@
 CREATE TABLE sessions (
   workspace TEXT NOT NULL REFERENCES workspaces (id),
   id TEXT NOT NULL,
+  -- Tells this session from an earlier one of the same id.
+  uid TEXT NOT NULL,
   title TEXT,
   state TEXT NOT NULL,
   config TEXT NOT NULL,
@@ -73,5 +75,7 @@ CREATE TABLE snapshot_entries (
   expires_at BIGINT,
   access TEXT,
   created_by TEXT NOT NULL,
+  -- The lists the key was given later, if others: what is hidden now is hidden in snapshots too.
+  later_access TEXT,
   PRIMARY KEY (workspace, session, label, key)
 );

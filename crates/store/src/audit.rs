@@ -41,8 +41,9 @@ impl Audit<'_> {
 fn seal(previous: &str, row: &AuditRow) -> String {
     let mut hasher = Sha256::new();
     let (seq, at) = (row.seq.to_string(), row.at.as_ms().to_string());
-    let session = row.session.as_deref().unwrap_or("");
-    let fields = [previous, &row.workspace, &seq, &at, &row.user, &row.participant, &row.action, session, &row.detail];
+    // No session and one without a name are not the same.
+    let session = row.session.as_ref().map_or_else(|| "-".to_owned(), |session| format!("+{session}"));
+    let fields = [previous, &row.workspace, &seq, &at, &row.user, &row.participant, &row.action, &session, &row.detail];
     for field in fields {
         hasher.update((field.len() as u64).to_be_bytes());
         hasher.update(field.as_bytes());

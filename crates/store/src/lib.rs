@@ -33,5 +33,6 @@ pub use fan_out::{Bell, News, Watch};
 pub use idempotency::{Claim, StoredOutcome};
 pub use operation::Operation;
 pub use scope::Scope;
+pub use snapshots::FrozenEntry;
 pub use store::{Condition, Options, Store, WriterFigures};
 pub use tx::Tx;

@@ -15,6 +15,7 @@ fn read(mut row: Row) -> Result<Session> {
     Ok(Session {
         workspace: WorkspaceId::from_trusted(row.text()?),
         id: SessionId::from_trusted(row.text()?),
+        uid: row.text()?,
         title: row.optional_text()?,
         state: match row.text()?.as_str() {
             "active" => SessionState::Active,
@@ -41,7 +42,7 @@ impl Tx {
     pub async fn sessions_seen_by(&mut self, user: &UserId, id: &SessionId) -> Result<Vec<Session>> {
         let rows = self
             .query(
-                "SELECT s.workspace, s.id, s.title, s.state, s.config, s.created_by, s.created_at, s.archived_at,
+                "SELECT s.workspace, s.id, s.uid, s.title, s.state, s.config, s.created_by, s.created_at, s.archived_at,
                         s.rev, s.total_tokens, s.keys, s.event_seq, s.history_floor, s.next_expiry
                    FROM sessions s JOIN members m ON m.workspace = s.workspace
                   WHERE s.id = $1 AND m.user_id = $2 ORDER BY s.workspace LIMIT 2",
@@ -55,7 +56,7 @@ impl Tx {
     pub async fn sessions_anywhere(&mut self, id: &SessionId) -> Result<Vec<Session>> {
         let rows = self
             .query(
-                "SELECT workspace, id, title, state, config, created_by, created_at, archived_at,
+                "SELECT workspace, id, uid, title, state, config, created_by, created_at, archived_at,
                         rev, total_tokens, keys, event_seq, history_floor, next_expiry
                    FROM sessions WHERE id = $1 ORDER BY workspace LIMIT 2",
                 params![id.as_str()],
@@ -74,7 +75,7 @@ impl Tx {
     ) -> Result<Vec<Session>> {
         let rows = self
             .query(
-                "SELECT s.workspace, s.id, s.title, s.state, s.config, s.created_by, s.created_at, s.archived_at,
+                "SELECT s.workspace, s.id, s.uid, s.title, s.state, s.config, s.created_by, s.created_at, s.archived_at,
                         s.rev, s.total_tokens, s.keys, s.event_seq, s.history_floor, s.next_expiry
                    FROM members m JOIN sessions s ON s.workspace = m.workspace
                   WHERE m.user_id = $1 AND (CAST($2 AS TEXT) IS NULL OR s.workspace = $2)
@@ -123,7 +124,7 @@ impl Sessions<'_> {
         let row = self
             .tx
             .query_one(
-                "SELECT workspace, id, title, state, config, created_by, created_at, archived_at,
+                "SELECT workspace, id, uid, title, state, config, created_by, created_at, archived_at,
                         rev, total_tokens, keys, event_seq, history_floor, next_expiry
                    FROM sessions WHERE workspace = $1 AND id = $2",
                 params![self.workspace.as_str(), id.as_str()],
@@ -138,12 +139,13 @@ impl Sessions<'_> {
         let created = self
             .tx
             .execute(
-                "INSERT INTO sessions (workspace, id, title, state, config, created_by, created_at,
+                "INSERT INTO sessions (workspace, id, uid, title, state, config, created_by, created_at,
                                        rev, total_tokens, keys, event_seq, history_floor)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, 0, 0, 0) ON CONFLICT (workspace, id) DO NOTHING",
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, 0, 0, 0) ON CONFLICT (workspace, id) DO NOTHING",
                 params![
                     self.workspace.as_str(),
                     session.id.as_str(),
+                    session.uid.as_str(),
                     session.title.as_deref(),
                     session.state.as_str(),
                     config.as_str(),

@@ -1,10 +1,11 @@
 //! Frozen states of a session's shared context.
 
-use crate::rows::{Row, params};
+use crate::rows::{Row, params, to_json};
 use crate::{Result, Tx, entries};
-use domain::entries::Entry;
+use domain::entries::{Access, Entry};
 use domain::ids::{SessionId, WorkspaceId};
-use domain::participants::Participant;
+use domain::keys::Key;
+use domain::participants::{Participant, Patterns};
 use domain::snapshots::{Label, Snapshot};
 use domain::times::Timestamp;
 
@@ -12,6 +13,12 @@ pub struct Snapshots<'t> {
     pub(crate) tx: &'t mut Tx,
     pub(crate) workspace: &'t WorkspaceId,
     pub(crate) session: &'t SessionId,
+}
+
+/// An entry as it was, and who may read the key now if that changed since.
+pub struct FrozenEntry {
+    pub entry: Entry,
+    pub later_readable_by: Option<Patterns>,
 }
 
 /// Reads `label, taken_at, taken_by, rev, key_count, total_tokens`.
@@ -85,16 +92,33 @@ impl Snapshots<'_> {
         Ok(())
     }
 
+    /// Notes the lists that a key has from now on beside every snapshot of it.
+    pub async fn guard(&mut self, key: &Key, access: &Access) -> Result<()> {
+        let lists = to_json(&(&access.readable_by, &access.writable_by))?;
+        self.tx
+            .execute(
+                "UPDATE snapshot_entries SET later_access = $1 WHERE workspace = $2 AND session = $3 AND key = $4",
+                params![lists.as_str(), self.workspace.as_str(), self.session.as_str(), key.as_str()],
+            )
+            .await?;
+        Ok(())
+    }
+
     /// The entries as they were, in key order.
-    pub async fn entries(&mut self, label: &Label) -> Result<Vec<Entry>> {
+    pub async fn entries(&mut self, label: &Label) -> Result<Vec<FrozenEntry>> {
         let rows = self
             .tx
             .query(
-                "SELECT key, value, version, rev, written_by, written_at, tokens, expires_at, access, created_by
+                "SELECT later_access, key, value, version, rev, written_by, written_at, tokens, expires_at, access,
+                        created_by
                    FROM snapshot_entries WHERE workspace = $1 AND session = $2 AND label = $3 ORDER BY key",
                 params![self.workspace.as_str(), self.session.as_str(), label.as_str()],
             )
             .await?;
-        rows.into_iter().map(entries::read).collect()
+        let frozen = |mut row: Row| {
+            let later: Option<(Patterns, Patterns)> = row.optional_json()?;
+            Ok(FrozenEntry { later_readable_by: later.map(|(readable_by, _)| readable_by), entry: entries::read(row)? })
+        };
+        rows.into_iter().map(frozen).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::audit::PendingAudit;
 use crate::rows::{Param, Row, Value};
-use crate::{Error, Result, Scope};
+use crate::{Error, Operation, Result, Scope};
 use domain::events::RecordedEvent;
 use domain::ids::WorkspaceId;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -47,6 +47,27 @@ impl Tx {
     pub(crate) fn forget_since(&mut self, mark: Mark) {
         self.audit.truncate(mark.audit);
         self.events.truncate(mark.events);
+    }
+
+    pub(crate) fn forget_all(&mut self) {
+        self.audit.clear();
+        self.events.clear();
+        self.fault = None;
+    }
+
+    /// Runs an operation inside this transaction; if it fails, nothing of it stays and the rest goes on.
+    pub async fn attempt<O: Operation>(&mut self, operation: &O) -> Result<O::Output, O::Error> {
+        let mark = self.mark();
+        self.control("SAVEPOINT attempt")?;
+        let outcome = operation.run(self).await;
+        if outcome.is_err() && !self.is_over() {
+            self.forget_since(mark);
+            self.control("ROLLBACK TO attempt")?;
+        }
+        if !self.is_over() {
+            self.control("RELEASE attempt")?;
+        }
+        outcome
     }
 
     /// Runs a statement and gives its rows.

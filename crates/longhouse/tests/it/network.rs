@@ -4,7 +4,6 @@ use super::binary::{Server, command};
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::Command;
 
 #[test]
 fn sigterm_ends_open_streams_and_exits_with_0_within_ten_seconds() {
@@ -28,19 +27,12 @@ fn sigterm_ends_open_streams_and_exits_with_0_within_ten_seconds() {
 fn with_a_certificate_it_speaks_tls_and_the_command_line_checks_it() {
     let folder = tempfile::tempdir().unwrap();
     let (cert, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
-    let made = Command::new("openssl")
-        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
-        .args(["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"])
-        .arg("-keyout")
-        .arg(&key)
-        .arg("-out")
-        .arg(&cert)
-        .output()
-        .expect("openssl is installed (cargo xtask test does it)");
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    std::fs::write(&cert, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
     let data = folder.path().join("data");
     let tls = ["--tls-cert", cert.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
-    let (mut child, url) = start_with_tls(&data, &tls);
+    let (server, url) = start_with_tls(&data, &tls);
     let token = super::binary::ok(&data, &["token", "create", "--user", "owner"]);
     let ask = |trust: bool| {
         let mut command = command(&folder.path().join("none"));
@@ -53,19 +45,31 @@ fn with_a_certificate_it_speaks_tls_and_the_command_line_checks_it() {
     let trusted = ask(true);
     assert!(trusted.status.success(), "{}", String::from_utf8_lossy(&trusted.stderr));
     assert_eq!(ask(false).status.code(), Some(1), "a certificate nobody vouches for is refused");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    drop(server);
 }
 
-fn start_with_tls(data: &std::path::Path, tls: &[&str]) -> (std::process::Child, String) {
+/// Ends the process however the test ends.
+struct Ended(std::process::Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start_with_tls(data: &std::path::Path, tls: &[&str]) -> (Ended, String) {
     use std::io::BufRead;
-    let mut child = command(data)
-        .args(["serve", "--listen", "127.0.0.1:0"])
-        .args(tls)
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let line = std::io::BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    let mut child = Ended(
+        command(data)
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(tls)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
+    let line = std::io::BufReader::new(child.0.stdout.take().unwrap()).lines().next().unwrap().unwrap();
     let url = line.split(" is at ").nth(1).unwrap().replace("127.0.0.1", "localhost");
     assert!(url.starts_with("https://"));
     (child, url)
@@ -76,15 +80,15 @@ fn logs_and_errors_never_carry_values_or_tokens() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let data = folder.path().join("data");
-    let mut child = command(&data)
+    let child = command(&data)
         .args(["serve", "--listen", "127.0.0.1:0"])
         .env("LONGHOUSE_LOG", "trace")
         .stdout(std::process::Stdio::piped())
         .stderr(std::fs::File::create(&log).unwrap())
-        .spawn()
-        .unwrap();
+        .spawn();
+    let mut child = Ended(child.unwrap());
     use std::io::BufRead;
-    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut lines = std::io::BufReader::new(child.0.stdout.take().unwrap()).lines();
     let url = lines.next().unwrap().unwrap().split(" is at ").nth(1).unwrap().to_owned();
     lines.take(3).for_each(drop);
     let token = super::binary::ok(&data, &["token", "create", "--user", "owner"]);
@@ -102,8 +106,7 @@ fn logs_and_errors_never_carry_values_or_tokens() {
     ] {
         seen.push_str(&post("/sessions/s/shared_context", body));
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    drop(child);
     seen.push_str(&std::fs::read_to_string(&log).unwrap());
     assert!(!seen.contains(canary), "a value was repeated");
     assert!(!seen.contains(&token[..token.len() / 2]), "a token was logged");

@@ -1,7 +1,7 @@
 //! Keys whose time is over. They are absent from that moment in every answer; this puts their end on record.
 
 use super::scene::Scene;
-use crate::{Error, Result};
+use crate::{Ctx, Error, Result};
 use domain::history::ChangeKind;
 use domain::ids::{SessionId, WorkspaceId};
 use domain::sessions::Session;
@@ -29,6 +29,19 @@ pub(crate) async fn sweep(tx: &mut Tx, session: &mut Session, now: Timestamp) ->
     scene.session.counters.next_expiry = scene.tx.scope(&session.workspace).entries(&session.id).next_expiry().await?;
     session.counters = scene.session.counters.clone();
     scene.save().await
+}
+
+/// Puts on record what has expired in any of these sessions; answers whether there was anything.
+pub(crate) async fn settle(ctx: &Ctx, sessions: &[Session]) -> Result<bool> {
+    let now = ctx.now();
+    let overdue = sessions.iter().filter(|session| session.archived_at.is_none() && session.has_expired_keys(now));
+    let mut any = false;
+    for session in overdue {
+        let sweep = Sweep { workspace: session.workspace.clone(), session: session.id.clone(), now };
+        ctx.house.store().write(&session.workspace, sweep).await?;
+        any = true;
+    }
+    Ok(any)
 }
 
 /// The sweep of one session as an operation of its own.

@@ -35,7 +35,10 @@ impl Operation for Inspect {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Inspected> {
-        let session = sessions::find_for_inspection(tx, &self.caller, &self.session).await?;
+        let mut session = sessions::find_for_inspection(tx, &self.caller, &self.session).await?;
+        if session.archived_at.is_none() {
+            super::expiry::sweep(tx, &mut session, self.now).await?;
+        }
         let now = session.expiry_time(self.now);
         let mut entries = tx.scope(&session.workspace).entries(&session.id).all().await?;
         entries.retain(|entry| entry.is_live(now));

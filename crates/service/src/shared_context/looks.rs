@@ -153,18 +153,23 @@ impl View<'_> {
 
     /// The entries of a snapshot that this participant may see: by the list they had, and by the one they have.
     async fn frozen(&mut self, label: &Label) -> Result<Vec<Entry>> {
-        let mut frozen = self.tx.scope(&self.session.workspace).snapshots(&self.session.id).entries(label).await?;
-        let hidden = self.hidden_now().await?;
-        frozen.retain(|entry| self.sees(&entry.access) && !hidden.contains(&entry.key));
-        Ok(frozen)
+        let frozen = self.tx.scope(&self.session.workspace).snapshots(&self.session.id).entries(label).await?;
+        let (acl, participant) = (self.session.config.acl, &self.caller.participant);
+        let seen = frozen.into_iter().filter(|frozen| {
+            let later = frozen.later_readable_by.as_ref();
+            self.sees(&frozen.entry.access) && (!acl || later.is_none_or(|patterns| patterns.admits(participant)))
+        });
+        Ok(seen.map(|frozen| frozen.entry).collect())
     }
 
+    /// Keys whose newest record this participant may not see, live or gone.
     async fn hidden_now(&mut self) -> Result<BTreeSet<Key>> {
         if !self.session.config.acl {
             return Ok(BTreeSet::new());
         }
-        let live = self.live().await?;
-        Ok(live.into_iter().filter(|entry| !self.sees(&entry.access)).map(|entry| entry.key).collect())
+        let rev = self.session.counters.rev;
+        let newest = self.tx.scope(&self.session.workspace).history(&self.session.id).as_of(rev).await?;
+        Ok(newest.into_iter().filter(|change| !self.sees(&change.access)).map(|change| change.key).collect())
     }
 
     async fn snapshot(&mut self, label: &Label, keys: Option<&[String]>) -> Result<SnapshotContent> {
@@ -201,6 +206,7 @@ impl View<'_> {
                 match (found, label.as_str().parse::<u64>()) {
                     (Some(_), _) => Ok(marks(self.frozen(label).await?)),
                     // Command lines and models often send a rev as text.
+                    (None, Ok(rev)) if rev == self.session.counters.rev => self.marks_now().await,
                     (None, Ok(rev)) => self.marks_at(rev).await,
                     (None, Err(_)) => Err(snapshot_not_found().into()),
                 }

@@ -62,6 +62,9 @@ impl<'t> Scene<'t> {
     pub(super) async fn put(&mut self, before: Option<&Entry>, entry: &Entry) -> Result<()> {
         let (workspace, session) = self.place();
         self.tx.scope(&workspace).entries(&session).put(entry).await?;
+        if self.session.config.acl && before.is_none_or(|before| before.access != entry.access) {
+            self.tx.scope(&workspace).snapshots(&session).guard(&entry.key, &entry.access).await?;
+        }
         let counters = &mut self.session.counters;
         counters.rev = entry.rev;
         counters.total_tokens =
@@ -84,8 +87,12 @@ impl<'t> Scene<'t> {
         counters.rev += 1;
         counters.total_tokens = counters.total_tokens.saturating_sub(entry.tokens);
         counters.keys = counters.keys.saturating_sub(1);
-        let by = if kind == ChangeKind::Expired { &entry.written_by } else { &self.actor.participant };
-        let change = Change::removed(entry, kind, self.session.counters.rev, by, self.now);
+        // A key that expired did so at its own time, however much later that is noticed.
+        let (by, at) = match (kind, entry.expires_at) {
+            (ChangeKind::Expired, Some(at)) => (&entry.written_by, at),
+            _ => (&self.actor.participant, self.now),
+        };
+        let change = Change::removed(entry, kind, self.session.counters.rev, by, at);
         self.remember(&change).await?;
         let event = Event::removed(&session, &change, self.session.config.acl);
         self.tell(&event).await?;

@@ -67,11 +67,13 @@ impl Action for Restore {
         let mut snapshots = scene.tx.scope(&workspace).snapshots(&session);
         snapshots.get(&self.label).await?.ok_or_else(snapshot_not_found)?;
         let frozen = snapshots.entries(&self.label).await?;
+        let frozen = frozen.into_iter().map(|frozen| frozen.entry);
         let current = scene.tx.scope(&workspace).entries(&session).all().await?;
         let mut current: BTreeMap<Key, Entry> = current.into_iter().map(|entry| (entry.key.clone(), entry)).collect();
         let (mut restored, mut deleted) = (Vec::new(), Vec::new());
+        let (mut restored_count, mut deleted_count) = (0, 0);
         let now = scene.now;
-        for was in frozen.into_iter().filter(|entry| entry.is_live(now)) {
+        for was in frozen.filter(|entry| entry.is_live(now)) {
             let before = current.remove(&was.key);
             let entry = Entry {
                 version: before.as_ref().map_or(0, |entry| entry.version) + 1,
@@ -81,17 +83,18 @@ impl Action for Restore {
                 ..was
             };
             scene.put(before.as_ref(), &entry).await?;
+            restored_count += 1;
             if may_read(&scene.session, &entry.access, scene.participant()) {
                 restored.push(RestoredKey { key: entry.key, version: entry.version, rev: entry.rev });
             }
         }
         for entry in current.into_values() {
             scene.remove(&entry, ChangeKind::Deleted).await?;
+            deleted_count += 1;
             if may_read(&scene.session, &entry.access, scene.participant()) {
                 deleted.push(entry.key);
             }
         }
-        let (restored_count, deleted_count) = (restored.len(), deleted.len());
         let counters = scene.session.counters.clone();
         scene.audit("context.restore", |record| {
             record

@@ -25,7 +25,9 @@ impl Readers {
         idle.map_or_else(|| open_reader(&self.path).map(Tx::sqlite), Ok)
     }
 
-    fn give_back(&self, tx: Tx) {
+    fn give_back(&self, mut tx: Tx) {
+        // Nothing that a read pretended to record may ever be.
+        tx.forget_all();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < IDLE_MOST {
             idle.push(tx);

@@ -204,7 +204,6 @@ fn commit(tx: &mut Tx) -> Result<()> {
 }
 
 fn roll_back(tx: &mut Tx) -> bool {
-    tx.audit.clear();
-    tx.events.clear();
+    tx.forget_all();
     tx.is_over() || tx.control("ROLLBACK").is_ok()
 }
