@@ -1,16 +1,18 @@
 //! The house's figures, in the text format that Prometheus reads. Names and numbers only: no user, key or value.
 
 use axum::extract::{MatchedPath, Request, State};
+use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use service::House;
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -18,14 +20,51 @@ use crate::app::App;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Answered {
-    method: String,
-    route: String,
+    method: &'static str,
+    route: Route,
     status: u16,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct OnRoute {
-    route: String,
+    route: Route,
+}
+
+/// The pattern of a route, as the router has it: no copy for each request.
+#[derive(Clone, Debug)]
+struct Route(Option<MatchedPath>);
+
+impl Route {
+    fn as_str(&self) -> &str {
+        self.0.as_ref().map_or("none", MatchedPath::as_str)
+    }
+}
+
+impl PartialEq for Route {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Route {}
+
+impl Hash for Route {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl EncodeLabelValue for Route {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> std::fmt::Result {
+        EncodeLabelValue::encode(&self.as_str(), encoder)
+    }
+}
+
+/// Any word can be a method; only the known ones may become labels.
+fn label(method: &Method) -> &'static str {
+    let known = [Method::GET, Method::POST, Method::DELETE, Method::PATCH, Method::PUT, Method::HEAD, Method::OPTIONS];
+    let names = ["GET", "POST", "DELETE", "PATCH", "PUT", "HEAD", "OPTIONS"];
+    known.iter().position(|one| one == method).map_or("other", |at| names[at])
 }
 
 pub(crate) struct Metrics {
@@ -61,14 +100,10 @@ impl Metrics {
         OpenStream(self.streams.clone())
     }
 
-    fn answered(&self, method: &str, route: &str, status: u16, started: Instant) {
-        // Any word can be a method; only the known ones may become labels.
-        let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].contains(&method);
-        let method = if known { method } else { "other" };
-        let label = Answered { method: method.to_owned(), route: route.to_owned(), status };
-        self.requests.get_or_create(&label).inc();
+    fn answered(&self, method: &'static str, route: Route, status: u16, started: Instant) {
         let seconds = started.elapsed().as_secs_f64();
-        self.seconds.get_or_create(&OnRoute { route: route.to_owned() }).observe(seconds);
+        self.seconds.get_or_create(&OnRoute { route: route.clone() }).observe(seconds);
+        self.requests.get_or_create(&Answered { method, route, status }).inc();
     }
 
     pub(crate) fn render(&self, house: &House) -> String {
@@ -110,10 +145,9 @@ fn resident_bytes() -> i64 {
 /// Counts and times every answer.
 pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let started = Instant::now();
-    let method = request.method().clone();
-    let route = request.extensions().get::<MatchedPath>().cloned();
+    let method = label(request.method());
+    let route = Route(request.extensions().get::<MatchedPath>().cloned());
     let response = next.run(request).await;
-    let route = route.as_ref().map_or("none", MatchedPath::as_str);
-    app.metrics.answered(method.as_str(), route, response.status().as_u16(), started);
+    app.metrics.answered(method, route, response.status().as_u16(), started);
     response
 }

@@ -1,6 +1,7 @@
 -- What happened: the outbox of events, the audit chain, and answers kept for repeated requests.
 CREATE TABLE events (
-  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  -- Never reused: the newest row keeps its number even when everything else about it is removed.
+  seq INTEGER PRIMARY KEY,
   workspace TEXT NOT NULL,
   session TEXT NOT NULL,
   session_seq BIGINT NOT NULL,
@@ -22,7 +23,7 @@ CREATE TABLE audit (
   detail TEXT NOT NULL,
   hash TEXT NOT NULL,
   PRIMARY KEY (workspace, seq)
-);
+) WITHOUT ROWID;
 CREATE TABLE audit_heads (
   workspace TEXT PRIMARY KEY,
   seq BIGINT NOT NULL,

@@ -196,6 +196,10 @@ impl Sessions<'_> {
             "DELETE FROM snapshots WHERE workspace = $1 AND session = $2",
             "DELETE FROM context_history WHERE workspace = $1 AND session = $2",
             "DELETE FROM context_entries WHERE workspace = $1 AND session = $2",
+            // The newest event of the house keeps its number, or the number would be given again.
+            "UPDATE events SET workspace = '', session = '', session_seq = seq, kind = '', key = NULL,
+                               readable_by = NULL, data = ''
+              WHERE workspace = $1 AND session = $2 AND seq = (SELECT MAX(seq) FROM events)",
             "DELETE FROM events WHERE workspace = $1 AND session = $2",
             "DELETE FROM sessions WHERE workspace = $1 AND id = $2",
         ];

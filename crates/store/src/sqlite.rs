@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 
 /// Pages in the log before a commit also moves them into the database: larger means fewer pauses.
-const CHECKPOINT_PAGES: i64 = 4_000;
+const CHECKPOINT_PAGES: i64 = 16_000;
 const STATEMENTS_CACHED: usize = 128;
 
 // The one place that opens a database for writing.

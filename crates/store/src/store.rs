@@ -73,7 +73,6 @@ pub struct Store {
 
 struct Inner {
     path: PathBuf,
-    readers: Readers,
     writer: Arc<WriterShared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -85,14 +84,14 @@ impl Store {
         migrations::migrate(&mut connection, &options.path, migrations::MIGRATIONS)?;
         let shared = Arc::new(WriterShared {
             queue: FairQueue::new(options.queue_capacity),
+            readers: Readers::new(options.path.clone()),
             fan_out: crate::fan_out::FanOut::default(),
             condition: Mutex::new(Condition::Healthy),
             figures: WriterFigures::default(),
         });
         let writer = Writer::new(options.path.clone(), Tx::sqlite(connection), shared.clone());
         let thread = std::thread::Builder::new().name("writer".into()).spawn(move || writer.run())?;
-        let readers = Readers::new(options.path.clone());
-        let inner = Inner { path: options.path, readers, writer: shared, thread: Mutex::new(Some(thread)) };
+        let inner = Inner { path: options.path, writer: shared, thread: Mutex::new(Some(thread)) };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -110,13 +109,13 @@ impl Store {
 
     /// Runs a short read on one consistent state.
     pub async fn read<O: Operation>(&self, operation: O) -> Result<O::Output, O::Error> {
-        self.inner.readers.run(&operation)
+        self.inner.writer.readers.run(&operation)
     }
 
     /// Runs a read that may take long, away from the threads that serve requests.
     pub async fn scan<O: Operation>(&self, operation: O) -> Result<O::Output, O::Error> {
         let inner = self.inner.clone();
-        let done = tokio::task::spawn_blocking(move || inner.readers.run(&operation)).await;
+        let done = tokio::task::spawn_blocking(move || inner.writer.readers.run(&operation)).await;
         done.unwrap_or_else(|_| Err(Error::BadOperation("a read panicked").into()))
     }
 
@@ -131,14 +130,14 @@ impl Store {
     /// Makes a consistent copy of the database in a new file, while others write.
     pub async fn copy_to(&self, target: PathBuf) -> Result<()> {
         let inner = self.inner.clone();
-        let done = tokio::task::spawn_blocking(move || backups::copy(&inner.readers.open()?, &target)).await;
+        let done = tokio::task::spawn_blocking(move || backups::copy(&inner.writer.readers.open()?, &target)).await;
         done.unwrap_or(Err(Error::BadOperation("a backup panicked")))
     }
 
     /// Whether every page of the database is whole.
     pub async fn check_pages(&self) -> Result<()> {
         let inner = self.inner.clone();
-        let check = move || sqlite::integrity_check(&inner.readers.open()?, &inner.path);
+        let check = move || sqlite::integrity_check(&inner.writer.readers.open()?, &inner.path);
         tokio::task::spawn_blocking(check).await.unwrap_or(Err(Error::BadOperation("a check panicked")))
     }
 

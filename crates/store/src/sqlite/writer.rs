@@ -4,7 +4,7 @@
 //! acknowledged after its commit returned. After a failed commit nothing is acknowledged until the database has been
 //! opened again and checked.
 
-use super::readers::{poll_once, ready};
+use super::readers::{Readers, poll_once, ready};
 use super::reopen_after_failure;
 use crate::fan_out::FanOut;
 use crate::queue::FairQueue;
@@ -64,6 +64,7 @@ impl<O: Operation> Job for PendingOperation<O> {
 /// What the writer shares with the rest of the house.
 pub(crate) struct WriterShared {
     pub(crate) queue: FairQueue<Box<dyn Job>>,
+    pub(crate) readers: Readers,
     pub(crate) fan_out: FanOut,
     pub(crate) condition: Mutex<Condition>,
     pub(crate) figures: WriterFigures,
@@ -116,6 +117,7 @@ impl Writer {
         let outcome = self.fill_batch(&mut tx, first, &mut done, started).and_then(|()| commit(&mut tx));
         match outcome {
             Ok(()) => {
+                self.shared.readers.committed();
                 self.shared.figures.committed(done.len(), started.elapsed());
                 self.shared.fan_out.publish(std::mem::take(&mut tx.events));
                 done.into_iter().for_each(|job| job.acknowledge());
