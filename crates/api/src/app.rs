@@ -50,9 +50,9 @@ impl App {
     /// Every setting that is less safe than its default.
     pub(crate) fn deviations(&self) -> Vec<Check> {
         let settings = [
-            (self.plain_beyond_loopback, "plain_http", "listens beyond loopback without TLS"),
-            (self.rate_limit_off, "rate_limit", "requests are not limited"),
-            (self.metrics_open, "metrics_open", "/metrics needs no token"),
+            (self.plain_beyond_loopback, "setting.plain_http", "listens beyond loopback without TLS"),
+            (self.rate_limit_off, "setting.rate_limit", "requests are not limited"),
+            (self.metrics_open, "setting.metrics_open", "/metrics needs no token"),
         ];
         let deviating = settings.into_iter().filter(|(deviates, ..)| *deviates);
         deviating.map(|(_, name, detail)| Check { name, status: Status::Degraded, detail: detail.to_owned() }).collect()

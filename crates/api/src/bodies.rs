@@ -16,6 +16,8 @@ use service::Ctx;
 use std::time::Duration;
 
 const LARGEST: usize = 1024 * 1024;
+/// A code or a token is all that somebody unknown has to say.
+const LARGEST_ANONYMOUS: usize = 16 * 1024;
 const SLOWEST: Duration = Duration::from_secs(30);
 
 /// A signed request with a JSON object for a body, its idempotency key already taken out.
@@ -39,7 +41,7 @@ impl<T: FromObject> FromRequest<App> for Posted<T> {
         let (mut parts, body) = request.into_parts();
         // Who asks comes first: a stranger's body is not even read.
         let Signed { mut ctx, .. } = Signed::from_request_parts(&mut parts, app).await?;
-        let bytes = read(&parts.headers, body).await?;
+        let bytes = read(&parts.headers, body, LARGEST).await?;
         let mut object = object(&bytes)?;
         let key = match idempotency::field_key(&mut object)? {
             Some(key) => Some(key),
@@ -52,7 +54,7 @@ impl<T: FromObject> FromRequest<App> for Posted<T> {
 
 /// A body from somebody not signed in.
 pub(crate) async fn anonymous<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T> {
-    let bytes = read(headers, body).await?;
+    let bytes = read(headers, body, LARGEST_ANONYMOUS).await?;
     Ok(strict_json::fit(Value::Object(object(&bytes)?))?)
 }
 
@@ -84,16 +86,16 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>> {
     }
 }
 
-async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes> {
+async fn read(headers: &HeaderMap, body: Body, largest: usize) -> Result<Bytes> {
     let too_large = || {
-        let message = format!("the body is larger than {LARGEST} bytes");
-        Failure(Refusal::new(Code::PayloadTooLarge, message).with("max_bytes", LARGEST))
+        let message = format!("the body is larger than {largest} bytes");
+        Failure(Refusal::new(Code::PayloadTooLarge, message).with("max_bytes", largest))
     };
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > LARGEST) {
+    if announced.is_some_and(|length| length > largest) {
         return Err(too_large());
     }
-    let collected = tokio::time::timeout(SLOWEST, Limited::new(body, LARGEST).collect()).await;
+    let collected = tokio::time::timeout(SLOWEST, Limited::new(body, largest).collect()).await;
     let collected = collected.map_err(|_| Refusal::invalid("the body did not arrive within 30 seconds"))?;
     let bytes = match collected {
         Ok(collected) => collected.to_bytes(),

@@ -40,7 +40,7 @@ pub(crate) fn claim(ctx: &Ctx, uri: &Uri, key: String, body: &Map<String, Value>
     // Written anew in a fixed order, so that spaces and the place of the key do not matter.
     let body = Value::Object(body.clone()).to_string();
     service::idempotency::Claim {
-        caller: format!("{}/{}", ctx.caller.user, ctx.caller.participant),
+        caller: format!("{}/{}/{:?}", ctx.caller.user, ctx.caller.participant, ctx.caller.credential),
         route: format!("POST {path}"),
         key,
         body_hash: HEXLOWER.encode(&Sha256::digest(body.as_bytes())),

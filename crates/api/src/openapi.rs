@@ -12,7 +12,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 const DESCRIPTION: &str = "A workspace platform for AI agents. Errors are `{\"error\": {\"code\", \"message\", \"details\"}}`; \
-the codes are listed under `ErrorCode`. A trailing slash makes no difference. `Idempotency-Key` is understood on every POST.";
+the codes are listed under `ErrorCode`. A trailing slash makes no difference. `Idempotency-Key` is understood on every POST that creates or changes something, except those that hand out a secret.";
 
 #[derive(OpenApi)]
 #[openapi(

@@ -29,7 +29,7 @@ impl FromRequestParts<App> for Signed {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self> {
         let signed_in = sign_in(parts, app).await?;
-        let ctx = Ctx::new(app.house.clone(), signed_in.caller.clone());
+        let ctx = Ctx::new(app.house.clone(), &signed_in);
         Ok(Self { ctx, signed_in })
     }
 }
@@ -72,6 +72,9 @@ pub(crate) fn peer(parts: &Parts) -> IpAddr {
 /// The token of a request, and whether a browser's cookie brought it.
 fn credential(headers: &HeaderMap) -> Result<(&str, bool)> {
     let unauthenticated = |message: &str| Failure(Refusal::new(Code::Unauthenticated, message));
+    if headers.get_all(header::AUTHORIZATION).iter().nth(1).is_some() {
+        return Err(unauthenticated("one Authorization header, please: two do not say who you are"));
+    }
     if let Some(value) = headers.get(header::AUTHORIZATION) {
         let text = value.to_str().ok().and_then(|text| text.split_once(' '));
         return match text {

@@ -5,6 +5,9 @@ use crate::participants::Participant;
 use crate::sessions::{KeyConvention, Session, SessionState};
 use std::fmt::Write as _;
 
+/// A prompt stays small whatever participants write.
+const KEYS_SHOWN: usize = 100;
+
 /// Groups of key conventions that a session has when nobody chose others.
 const DEFAULT_CONVENTIONS: [(&str, &[(&str, &str)]); 4] = [
     (
@@ -119,11 +122,14 @@ fn render_listing(text: &mut String, listing: &Listing) {
     if listing.keys.is_empty() {
         text.push_str("Nothing yet.\n");
     }
-    for key in &listing.keys {
+    for key in listing.keys.iter().take(KEYS_SHOWN) {
         let _ = writeln!(
             text,
             "- `{}`: {} tokens, version {}, by {}",
             key.key, key.value_size_tokens, key.version, key.written_by
         );
+    }
+    if listing.keys.len() > KEYS_SHOWN {
+        let _ = writeln!(text, "- … and {} more: see `list_keys`", listing.keys.len() - KEYS_SHOWN);
     }
 }

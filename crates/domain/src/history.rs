@@ -72,9 +72,11 @@ impl Change {
 pub fn select_versions(retained: Vec<Change>, wanted: Option<&[u64]>, newest_version: u64) -> Result<Vec<Change>> {
     let Some(wanted) = wanted else { return Ok(retained) };
     let oldest = retained.iter().find(|change| change.kind == ChangeKind::Written).map(|change| change.version);
+    // The end of an earlier life of the key tells how far that one got.
+    let ended = retained.first().filter(|change| change.kind != ChangeKind::Written).map_or(0, |change| change.version);
     for version in wanted {
-        let kept = retained.iter().any(|change| change.version == *version);
-        let once_was = *version >= 1 && *version < oldest.unwrap_or(newest_version + 1);
+        let kept = retained.iter().any(|change| change.version == *version && change.kind == ChangeKind::Written);
+        let once_was = *version >= 1 && (*version < oldest.unwrap_or(newest_version + 1) || *version <= ended);
         if !kept && once_was {
             return Err(trimmed().with("version", *version).with("oldest_version", oldest));
         }

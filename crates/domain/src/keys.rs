@@ -52,10 +52,6 @@ impl KeySelection {
         Ok(Self(parts))
     }
 
-    pub fn is_everything(&self) -> bool {
-        self.0.is_empty()
-    }
-
     pub fn admits(&self, key: &str) -> bool {
         self.0.is_empty() || self.0.iter().any(|pattern| glob(pattern.as_bytes(), key.as_bytes()))
     }

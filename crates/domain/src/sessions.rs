@@ -65,16 +65,16 @@ pub struct SessionConfigChoice {
     pub acl: Option<bool>,
 }
 
-const VALUE_TOKENS_MOST: u64 = 250_000;
-const STORE_TOKENS_MOST: u64 = 10_000_000;
-const HISTORY_MOST: u64 = 1_000;
+const VALUE_TOKENS_MOST: u64 = 100_000;
+const STORE_TOKENS_MOST: u64 = 1_000_000;
+const HISTORY_MOST: u64 = 100;
 const CONVENTIONS_MOST: usize = 100;
 const CONVENTION_TEXT_LONGEST: usize = 500;
 const TITLE_LONGEST: usize = 200;
 
 /// Keys a session may hold, whatever their size: an empty value counts no tokens but is not free.
-pub const KEYS_MOST: u64 = 10_000;
-pub const SNAPSHOTS_MOST: u64 = 200;
+pub const KEYS_MOST: u64 = 1_000;
+pub const SNAPSHOTS_MOST: u64 = 100;
 
 impl Default for SessionConfig {
     fn default() -> Self {

@@ -44,6 +44,8 @@ pub struct Token {
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
     pub revoked_at: Option<Timestamp>,
+    /// The token it was made with. Neither its life nor its rights are longer than that one's.
+    pub made_by: Option<TokenId>,
 }
 
 impl Token {

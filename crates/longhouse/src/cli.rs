@@ -103,7 +103,7 @@ pub(crate) struct Serve {
     #[arg(long, env = "LONGHOUSE_RATE_LIMIT", default_value = "2000", value_name = "N")]
     pub(crate) rate_limit: String,
     /// Let /metrics be read without a token (on loopback only)
-    #[arg(long, env = "LONGHOUSE_METRICS_OPEN")]
+    #[arg(long, env = "LONGHOUSE_METRICS_OPEN", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) metrics_open: bool,
     /// The certificate for TLS (PEM)
     #[arg(long, env = "LONGHOUSE_TLS_CERT", requires = "tls_key", value_name = "FILE")]
@@ -112,7 +112,7 @@ pub(crate) struct Serve {
     #[arg(long, env = "LONGHOUSE_TLS_KEY", requires = "tls_cert", value_name = "FILE")]
     pub(crate) tls_key: Option<PathBuf>,
     /// Listen beyond loopback without TLS, for example behind a proxy that has it
-    #[arg(long, env = "LONGHOUSE_ALLOW_PLAIN_HTTP")]
+    #[arg(long, env = "LONGHOUSE_ALLOW_PLAIN_HTTP", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) allow_plain_http: bool,
 }
 

@@ -12,7 +12,7 @@ use axum::http::{Method, Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use service::House;
-use service::data_dir::SocketPath;
+use service::data_dir::{SocketPath, is_house};
 use std::time::Duration;
 
 pub(crate) enum Client {
@@ -27,9 +27,16 @@ const TRIES: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Client {
-    pub(crate) async fn connect(place: &Place) -> Result<Self> {
+    /// `may_build`: whether a house may be made where there is none. A command that looks must not.
+    pub(crate) async fn connect(place: &Place, may_build: bool) -> Result<Self> {
         if let Some(server) = &place.server {
             return Ok(Self::Remote(wire::Remote::new(server, place)?));
+        }
+        if !may_build && !is_house(&place.data_dir) {
+            bail!(
+                "there is no Longhouse in {}: give --data-dir, or start one with `longhouse serve`",
+                place.data_dir.display()
+            );
         }
         for attempt in 0..TRIES {
             let socket = SocketPath::of(&place.data_dir);
@@ -62,6 +69,7 @@ impl Client {
 
     /// Sends a request and gives the answer's JSON; a refusal becomes an error with its code and sentence.
     pub(crate) async fn call(&self, actor: &Actor, method: Method, path: &str, body: Option<&Value>) -> Result<Value> {
+        self.check(actor)?;
         let response = self.send(request(actor, method, path, body)?).await?;
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.context("the answer was cut off")?.to_bytes();
@@ -83,6 +91,7 @@ impl Client {
 
     /// Opens an event stream.
     pub(crate) async fn stream(&self, actor: &Actor, path: &str, after: Option<u64>) -> Result<Body> {
+        self.check(actor)?;
         let mut request = request(actor, Method::GET, path, None)?;
         if let Some(id) = after {
             request.headers_mut().insert("last-event-id", id.into());
@@ -94,6 +103,14 @@ impl Client {
         let status = response.status();
         let bytes = response.into_body().collect().await?.to_bytes();
         Err(refusal(status, &serde_json::from_slice(&bytes).unwrap_or_default()))
+    }
+
+    /// Over the network the token says who acts: another wish must not be passed over in silence.
+    fn check(&self, actor: &Actor) -> Result<()> {
+        if self.is_remote() && (actor.user.is_some() || actor.participant.is_some()) {
+            bail!("--user and --as are for this machine; with --server the token says who you are");
+        }
+        Ok(())
     }
 
     async fn send(&self, request: Request<Body>) -> Result<Response<Body>> {

@@ -7,10 +7,10 @@ mod sessions;
 mod tokens;
 mod users;
 
-use crate::cli::{Actor, Cli, Command, Place};
+use crate::cli::{self, Actor, Cli, Command, Place};
 use crate::client::Client;
 use crate::{output, serve};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -20,13 +20,20 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
     let place = cli.place;
     match cli.command {
         Command::Serve(options) => serve::run(&place, &options).await,
+        Command::Restore { .. } if place.server.is_some() => {
+            bail!("restore works on this machine only, not with --server")
+        }
         Command::Restore { path } => restore(&place, &path),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "longhouse", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "longhouse", &mut script);
+            output::write(&script)?;
             Ok(ExitCode::SUCCESS)
         }
         command => {
-            let client = Client::connect(&place).await?;
+            let makes =
+                matches!(command, Command::User(_) | Command::Token(_) | Command::Session(cli::Session::Create { .. }));
+            let client = Client::connect(&place, makes).await?;
             let outcome = ask(&client, &place, command).await;
             client.close().await;
             outcome
@@ -53,16 +60,23 @@ async fn back_up(client: &Client, json: bool, path: PathBuf) -> Result<()> {
     // The server has another working directory.
     let path = std::path::absolute(&path).with_context(|| format!("{} is not a path", path.display()))?;
     let answer = client.post(&Actor::default(), "/admin/backup", &json!({"path": path})).await?;
-    output::print(json, &answer, |answer| format!("backup made in {}", output::cell(&answer["path"])));
+    output::print(json, &answer, |answer| format!("backup made in {}", output::cell(&answer["path"])))?;
     Ok(())
 }
 
 fn restore(place: &Place, path: &Path) -> Result<ExitCode> {
     service::backups::restore(path, &place.data_dir)?;
-    let answer = json!({"data_dir": place.data_dir, "restored_from": path});
+    let folder = place.data_dir.display();
+    let with_secret = place.data_dir.join(service::data_dir::SECRET).exists();
+    let answer = json!({"data_dir": place.data_dir, "restored_from": path, "with_secret": with_secret});
     output::print(place.json, &answer, |_| {
-        format!("restored into {}; start it with: longhouse serve", place.data_dir.display())
-    });
+        let warning = if with_secret {
+            ""
+        } else {
+            "\nIt came without its secret: set LONGHOUSE_SECRET to the one it had, or its tokens are void."
+        };
+        format!("restored; start it with: longhouse serve --data-dir {folder}{warning}")
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -21,15 +21,20 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     settings::start_logging(matches!(cli.command, cli::Command::Serve(_)));
-    let outcome = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(commands::run(cli)));
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("longhouse: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let outcome = runtime.block_on(commands::run(cli));
+    // A long scan or backup under way must not hold up the end.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     match outcome {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("longhouse: {error:#}");
+            eprintln!("longhouse: {}", output::chain(&error));
             ExitCode::FAILURE
         }
     }

@@ -1,14 +1,36 @@
 //! What is printed: plain text for people, JSON for programs.
 
+use anyhow::{Context, Result};
 use serde_json::Value;
 use std::io::{IsTerminal, Write};
 
 /// Prints an answer: as JSON, or as `human` puts it.
-pub(crate) fn print(json: bool, answer: &Value, human: impl FnOnce(&Value) -> String) {
+pub(crate) fn print(json: bool, answer: &Value, human: impl FnOnce(&Value) -> String) -> Result<()> {
     let text = if json { format!("{answer:#}") } else { shown(&human(answer)) };
+    write(format!("{}\n", text.trim_end_matches('\n')).as_bytes())
+}
+
+/// Writes to standard output. A reader that has gone away (`| head`) is not an error; a full disk is.
+pub(crate) fn write(bytes: &[u8]) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    // A reader that has gone away (`| head`) is not an error.
-    let _ = writeln!(out, "{}", text.trim_end_matches('\n'));
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(error).context("the answer could not be written")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An error with its causes, each said once.
+pub(crate) fn chain(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
 }
 
 /// One line, at once.

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateUser {
-    /// A letter, then letters, digits, `_` and `-`; 32 at most.
+    /// A lower-case letter, then lower-case letters, digits, `_` and `-`; 32 at most.
     pub name: String,
     /// `admin`, `member` (the default) or `guest`.
     pub role: Option<String>,

@@ -31,7 +31,7 @@ pub enum TokenCounter {
 pub struct SessionConfigChoice {
     /// The largest value; default 1000.
     pub max_value_tokens: Option<u64>,
-    /// Above this a write succeeds with a warning; default 80 % of the largest value.
+    /// Above this a write succeeds with a warning; default 800, or 80 % of a smaller largest value.
     pub warn_value_tokens: Option<u64>,
     /// All values together; default 10000.
     pub max_store_tokens: Option<u64>,

@@ -12,7 +12,7 @@ use domain::tokens::{Token, TokenKind};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use store::{Operation, Tx};
+use store::{Operation, Store, Tx};
 use tokio::sync::watch;
 
 const BELIEVED_MS: i64 = 1_000;
@@ -40,22 +40,15 @@ pub struct Authority {
     closing: AtomicBool,
 }
 
-impl Default for Authority {
-    fn default() -> Self {
-        Self { remembered: RwLock::default(), epoch: watch::Sender::new(0), closing: AtomicBool::new(false) }
-    }
-}
-
 impl Authority {
-    /// To be called after every change that takes something away.
-    pub(crate) fn changed(&self) {
-        self.epoch.send_modify(|epoch| *epoch += 1);
+    pub(crate) fn new(store: &Store) -> Self {
+        Self { remembered: RwLock::default(), epoch: store.rights().clone(), closing: AtomicBool::new(false) }
     }
 
     /// Ends every open stream; the house takes no more work.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
-        self.changed();
+        self.epoch.send_modify(|epoch| *epoch += 1);
     }
 
     pub(crate) fn is_closing(&self) -> bool {

@@ -1,11 +1,11 @@
 //! Backups: a folder with a consistent copy of the database and the secret that its tokens were signed with.
 
-use crate::data_dir::{DATABASE, SECRET, sync_parent, write_owner_only};
+use crate::data_dir::{DATABASE, SECRET, parse_secret, sync_parent, write_owner_only};
 use crate::{Ctx, Result, idempotency};
 use domain::Refusal;
 use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use store::Store;
 
@@ -15,12 +15,14 @@ pub async fn create(ctx: &Ctx, target: Option<PathBuf>) -> Result<PathBuf> {
     if target.is_some() && !ctx.caller.is_operator() {
         return Err(Refusal::forbidden("where a backup goes is chosen on the house's own machine").into());
     }
-    if let Some(made) = idempotency::recall(ctx).await? {
+    // Kept, but cut off before it appeared: then it is made again.
+    if let Some(made) = idempotency::recall::<PathBuf>(ctx).await?.filter(|made| made.exists()) {
         return Ok(made);
     }
     let unique = ctx.house.unique().simple().to_string();
     let target = target.unwrap_or_else(|| ctx.house.data_path().join("backups").join(&unique));
-    if target.exists() {
+    // Also a link that leads nowhere counts as there.
+    if target.symlink_metadata().is_ok() {
         return Err(Refusal::invalid_field("path", "the backup's folder exists already: choose another").into());
     }
     let partial = partial_beside(&target, &unique)?;
@@ -42,7 +44,12 @@ async fn fill(ctx: &Ctx, partial: &Path, target: &Path) -> Result<PathBuf> {
     }
     // No record, no backup: it is written before the backup appears under its name.
     let record = Record { record: ctx.audit("backup.create", ctx.now()), target: target.to_owned() };
-    idempotency::write(ctx, &crate::users::house_chain(), record).await?;
+    let recorded = idempotency::write(ctx, &crate::users::house_chain(), record).await?;
+    if recorded != target {
+        // A twin was first: one backup is enough.
+        fs::remove_dir_all(partial).map_err(store::Error::File)?;
+        return Ok(recorded);
+    }
     publish(partial, target).map_err(store::Error::File)?;
     Ok(target.to_owned())
 }
@@ -60,6 +67,13 @@ fn prepare(partial: &Path) -> Result<()> {
         Refusal::invalid_field("path", format!("a folder cannot be made in {parent}: {}", error.kind()))
     })?;
     Ok(())
+}
+
+fn copy(from: &Path, to: &Path, name: &str) -> io::Result<()> {
+    let target = to.join(name);
+    fs::copy(from.join(name), &target)?;
+    fs::set_permissions(&target, fs::Permissions::from_mode(0o600))?;
+    fs::File::open(&target)?.sync_all()
 }
 
 fn publish(partial: &Path, target: &Path) -> io::Result<()> {
@@ -95,15 +109,18 @@ pub fn restore(backup: &Path, data_dir: &Path) -> Result<()> {
         return refuse(format!("{} is not empty: restore into a new folder", data_dir.display()));
     }
     Store::check_copy(&database)?;
+    if backup.join(SECRET).is_file() {
+        let text = fs::read_to_string(backup.join(SECRET)).map_err(store::Error::File)?;
+        parse_secret(SECRET, text.trim_end())?;
+    }
     let partial = partial_beside(data_dir, "restore")?;
     if partial.exists() {
         fs::remove_dir_all(&partial).map_err(store::Error::File)?;
     }
     prepare(&partial)?;
-    let copy = |name: &str| write_owner_only(&partial.join(name), &fs::read(backup.join(name))?);
-    copy(DATABASE).map_err(store::Error::File)?;
+    copy(backup, &partial, DATABASE).map_err(store::Error::File)?;
     if backup.join(SECRET).is_file() {
-        copy(SECRET).map_err(store::Error::File)?;
+        copy(backup, &partial, SECRET).map_err(store::Error::File)?;
     }
     if data_dir.exists() {
         fs::remove_dir(data_dir).map_err(store::Error::File)?;

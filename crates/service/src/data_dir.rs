@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 /// A data directory that this process, and no other, has open.
 pub struct DataDir {
     path: PathBuf,
+    /// What others could reach until now.
+    exposed: Vec<String>,
     // Held, not read: the lock ends with it.
     _lock: File,
 }
@@ -30,16 +32,33 @@ impl DataDir {
         if !path.is_dir() {
             return Err(at(path)(io::Error::new(io::ErrorKind::NotADirectory, "is not a directory")).into());
         }
-        fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(at(path))?;
+        // Any other folder is not ours to change.
+        let empty = fs::read_dir(path).map_err(at(path))?.next().is_none();
+        if !empty && !is_house(path) {
+            let message = "holds other files and no Longhouse: name an empty folder, or one that does not exist";
+            return Err(at(path)(io::Error::new(io::ErrorKind::AlreadyExists, message)).into());
+        }
+        let mut exposed = Vec::new();
+        tighten(path, 0o700, &mut exposed).map_err(at(path))?;
+        for file in [SECRET, DATABASE].map(|name| path.join(name)) {
+            if file.is_file() {
+                tighten(&file, 0o600, &mut exposed).map_err(at(&file))?;
+            }
+        }
         let lock_path = path.join("lock");
         let options = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&lock_path);
         let lock = options.map_err(at(&lock_path))?;
         lock.try_lock().map_err(|_| in_use())?;
-        Ok(Self { path: path.to_owned(), _lock: lock })
+        Ok(Self { path: path.to_owned(), exposed, _lock: lock })
     }
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What others could reach when it was entered. It is closed to them now, but may have been read.
+    pub fn exposed(&self) -> &[String] {
+        &self.exposed
     }
 
     pub fn database(&self) -> PathBuf {
@@ -53,10 +72,7 @@ impl DataDir {
         }
         let path = self.path.join(SECRET);
         match fs::read_to_string(&path) {
-            Ok(text) => {
-                fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(at(&path))?;
-                parse_secret(&path.display().to_string(), text.trim_end())
-            }
+            Ok(text) => parse_secret(&path.display().to_string(), text.trim_end()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let secret = surroundings.random();
                 write_owner_only(&path, HEXLOWER.encode(&secret).as_bytes()).map_err(at(&path))?;
@@ -65,6 +81,26 @@ impl DataDir {
             Err(error) => Err(at(&path)(error).into()),
         }
     }
+}
+
+/// Whether a house was built in this directory, as far as its files tell.
+pub fn is_house(path: &Path) -> bool {
+    [DATABASE, SECRET, "lock"].iter().any(|name| path.join(name).exists())
+}
+
+/// Takes rights away from others, noting that they had some.
+fn tighten(path: &Path, mode: u32, exposed: &mut Vec<String>) -> io::Result<()> {
+    let found = fs::metadata(path)?.permissions().mode() & 0o777;
+    if found & 0o077 != 0 {
+        // An empty folder has nothing to show.
+        if path.is_file() || fs::read_dir(path)?.next().is_some() {
+            let note = format!("{} had mode {found:04o}", path.display());
+            tracing::warn!("{note}: others could reach it; it is closed now, consider a new secret");
+            exposed.push(note);
+        }
+        fs::set_permissions(path, Permissions::from_mode(mode))?;
+    }
+    Ok(())
 }
 
 /// The way to the control socket of a data directory. A socket's path must be short; a long one is gone around
@@ -115,7 +151,7 @@ pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
 }
 
 /// A secret is 64 hex digits that nobody could guess: not one repeated pattern, not a sequence.
-fn parse_secret(source: &str, text: &str) -> Result<[u8; 32]> {
+pub(crate) fn parse_secret(source: &str, text: &str) -> Result<[u8; 32]> {
     let refuse = |why: &str| {
         let message = format!("the secret in {source} is refused: {why}. Make one with: openssl rand -hex 32");
         Err(store::Error::File(io::Error::new(io::ErrorKind::InvalidData, message)).into())

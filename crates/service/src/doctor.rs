@@ -20,6 +20,8 @@ pub async fn examine(ctx: &Ctx) -> Result<Vec<Check>> {
         Some(fault) => bad("audit", format!("{} at {}: {}", fault.workspace, fault.seq, fault.reason)),
     });
     checks.extend(modes(ctx.house.data_path()));
+    let exposed = ctx.house.data_dir().exposed().iter();
+    checks.extend(exposed.map(|note| bad("exposed", format!("{note} when it was opened: consider a new secret"))));
     Ok(checks)
 }
 

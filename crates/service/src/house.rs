@@ -10,7 +10,6 @@ use domain::times::Timestamp;
 use std::path::Path;
 use std::sync::Arc;
 use store::Store;
-use tokio::sync::Notify;
 
 /// A cheap handle; every clone is the same house.
 #[derive(Clone)]
@@ -22,8 +21,6 @@ struct Rooms {
     signer: Signer,
     authority: Authority,
     token_counts: TokenCounts,
-    /// Rung when a key was given a time to live, so that the sweeper may have to wake earlier.
-    expiry_set: Notify,
     data_dir: DataDir,
 }
 
@@ -41,12 +38,11 @@ impl House {
         let secret = data_dir.secret(options.secret.as_deref(), surroundings.as_ref())?;
         let store = Store::open(store::Options::new(data_dir.database()))?;
         let rooms = Rooms {
+            authority: Authority::new(&store),
             store,
             surroundings,
             signer: Signer::new(&secret),
-            authority: Authority::default(),
             token_counts: TokenCounts::default(),
-            expiry_set: Notify::new(),
             data_dir,
         };
         let house = Self(Arc::new(rooms));
@@ -80,10 +76,6 @@ impl House {
 
     pub(crate) fn token_counts(&self) -> &TokenCounts {
         &self.0.token_counts
-    }
-
-    pub(crate) fn expiry_set(&self) -> &Notify {
-        &self.0.expiry_set
     }
 
     pub fn data_dir(&self) -> &DataDir {

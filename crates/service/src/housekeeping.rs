@@ -28,7 +28,7 @@ async fn expire(house: &House) {
                 Some(AFTER_FAILURE)
             }
         };
-        let set = house.expiry_set().notified();
+        let set = house.store().expiry_set().notified();
         match pause {
             Some(pause) => {
                 // A new, earlier expiry ends the sleep.
@@ -75,9 +75,16 @@ async fn purge(house: &House) {
         let operation = || Purge { now: house.now(), retention: Retention::default() };
         let turn = crate::users::house_chain();
         // A little at a time, so that nobody waits long behind it.
-        while let Ok(forgotten) = house.store().write(&turn, operation()).await
-            && forgotten >= PURGED_AT_ONCE
-        {}
+        loop {
+            match house.store().write(&turn, operation()).await {
+                Ok(most) if most >= PURGED_AT_ONCE => {}
+                Ok(_) => break,
+                Err(error) => {
+                    tracing::warn!(%error, "what is past keeping could not be forgotten yet");
+                    break;
+                }
+            }
+        }
         tokio::time::sleep(PURGE_EVERY).await;
     }
 }
@@ -93,8 +100,9 @@ impl Operation for Purge {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<u64> {
-        tx.purge_outcomes(idempotency::purge_before(self.now)).await?;
-        tx.purge_tokens(self.now).await?;
-        Ok(tx.purge_events(self.retention, self.now, PURGED_AT_ONCE).await?)
+        let outcomes = tx.purge_outcomes(idempotency::purge_before(self.now), PURGED_AT_ONCE).await?;
+        let tokens = tx.purge_tokens(self.now, PURGED_AT_ONCE).await?;
+        let events = tx.purge_events(self.retention, self.now, PURGED_AT_ONCE).await?;
+        Ok(outcomes.max(tokens).max(events))
     }
 }

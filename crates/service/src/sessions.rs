@@ -48,7 +48,8 @@ pub(crate) async fn find_seen_by(tx: &mut Tx, user: &UserId, reference: &Session
             seen.extend(tx.scope(&workspace).sessions().get(&reference.id).await?);
         }
     }
-    one_of(seen)
+    let found = one_of(seen);
+    noted(tx, found)
 }
 
 fn one_of(mut seen: Vec<Session>) -> Result<Session> {
@@ -57,6 +58,14 @@ fn one_of(mut seen: Vec<Session>) -> Result<Session> {
         return Err(Refusal::new(Code::AmbiguousSession, message).into());
     }
     Ok(seen.pop().ok_or_else(Refusal::session_not_found)?)
+}
+
+/// What is kept of an answer about a session goes when the session goes.
+fn noted(tx: &mut Tx, found: Result<Session>) -> Result<Session> {
+    if let Ok(session) = &found {
+        tx.about_session(&session.uid);
+    }
+    found
 }
 
 /// Finds a session for somebody who acts in it: a person who can see it, or a token made for it.
@@ -247,10 +256,7 @@ pub async fn delete(ctx: &Ctx, reference: SessionRef) -> Result<()> {
     ctx.caller.require_person()?;
     let turn = reference.turn(&ctx.caller);
     let operation = Delete { caller: ctx.caller.clone(), reference, now: ctx.now() };
-    ctx.house.store().write(&turn, operation).await?;
-    // Tokens and open streams of this session end now.
-    ctx.house.authority().changed();
-    Ok(())
+    ctx.house.store().write(&turn, operation).await
 }
 
 struct Delete {
@@ -267,6 +273,9 @@ impl Operation for Delete {
         let session = find_managed(tx, &self.caller, &self.reference).await?;
         tx.scope(&session.workspace).sessions().remove(&session.id).await?;
         tx.revoke_session_tokens(&session.workspace, &session.id, self.now).await?;
+        tx.forget_outcomes_of(&session.uid).await?;
+        // Tokens and open streams of this session end with the commit.
+        tx.rights_shrank();
         let record = AuditRecord::new(&self.caller, "session.delete", self.now).in_session(&session.id);
         tx.scope(&session.workspace).audit().append(record);
         Ok(())

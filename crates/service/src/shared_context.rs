@@ -43,34 +43,37 @@ where
 }
 
 async fn write_entry(ctx: &Ctx, session: SessionRef, request: WriteRequest) -> Result<domain::answers::Written> {
-    let expires = request.ttl_seconds.is_some();
     let write = writes::Write { request, exact_tokens: None };
-    let written = match change(ctx, session.clone(), write.clone()).await {
+    match change(ctx, session.clone(), write.clone()).await {
         // Counting exactly takes too long for the writer's thread; most sessions do not ask for it.
         Err(Error::NeedsTokenCount) => {
             let exact_tokens = Some(ctx.house.token_counts().exact(&write.request.value).await);
-            change(ctx, session, writes::Write { exact_tokens, ..write }).await?
+            change(ctx, session, writes::Write { exact_tokens, ..write }).await
         }
-        outcome => outcome?,
-    };
-    if expires {
-        ctx.house.expiry_set().notify_one();
+        outcome => outcome,
     }
-    Ok(written)
 }
 
 async fn look_at(ctx: &Ctx, session: SessionRef, request: Request) -> Result<Answer> {
-    let look = Look { caller: ctx.caller.clone(), session, now: ctx.now(), request };
-    match ctx.house.store().read(look.clone()).await? {
+    let look = Look { caller: ctx.caller.clone(), session, now: ctx.now(), request, settled: false };
+    match look_once(ctx, look.clone()).await? {
         Looked::Answer(answer) => Ok(answer),
         // A key's time is over but its end is not on record yet: put it there, then look again.
         Looked::Overdue { workspace, session } => {
             let sweep = expiry::Sweep { workspace: workspace.clone(), session, now: look.now };
             ctx.house.store().write(&workspace, sweep).await?;
-            match ctx.house.store().read(look).await? {
+            match look_once(ctx, Look { settled: true, ..look }).await? {
                 Looked::Answer(answer) => Ok(answer),
-                Looked::Overdue { .. } => Err(store::Error::BadRow("an expired key stays".into()).into()),
+                Looked::Overdue { .. } => Err(store::Error::BadOperation("a settled look is never overdue").into()),
             }
         }
+    }
+}
+
+/// What may read many rows or long values does so away from the threads that serve requests.
+async fn look_once(ctx: &Ctx, look: Look) -> Result<Looked> {
+    match look.request {
+        Request::Read { .. } | Request::ListKeys { .. } | Request::ListSnapshots => ctx.house.store().read(look).await,
+        _ => ctx.house.store().scan(look).await,
     }
 }

@@ -11,6 +11,7 @@ use domain::times::Timestamp;
 use domain::tokens::{Token, TokenKind};
 use domain::{Code, Refusal};
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
 use store::{Operation, Tx};
 
 const CODE_LASTS_S: u64 = 24 * 3600;
@@ -62,8 +63,7 @@ impl Operation for CreateCode {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<()> {
-        let unknown = || Refusal::new(Code::UserNotFound, "there is no user of that name");
-        tx.user(&self.user).await?.ok_or_else(unknown)?;
+        tx.user(&self.user).await?.ok_or_else(crate::users::not_found)?;
         tx.create_sign_in_code(&self.code_hash, &self.user, self.now.plus_seconds(CODE_LASTS_S)).await?;
         tx.scope(&WorkspaceId::personal(&self.user)).audit().append(self.record.clone());
         Ok(())
@@ -99,7 +99,9 @@ impl Operation for Redeem {
             role: user.role,
             credential: Credential::User,
         };
-        browser_token(tx, &caller, &self.id, self.now, self.now.plus_seconds(BROWSER_LASTS_S)).await
+        let browser =
+            Browser { id: self.id.clone(), expires_at: self.now.plus_seconds(BROWSER_LASTS_S), made_by: None };
+        browser.enter(tx, &caller, self.now).await
     }
 }
 
@@ -113,16 +115,16 @@ pub async fn with_token(house: &House, text: &str) -> Result<Issued> {
     let longest = now.plus_seconds(BROWSER_LASTS_S);
     let expires_at = signed_in.expires_at.map_or(longest, |at| at.min(longest));
     let id = TokenId::generated(house.unique());
-    let operation = Enter { caller: Caller::clone(&signed_in.caller), id, now, expires_at };
+    let browser = Browser { id, expires_at, made_by: signed_in.token.clone() };
+    let operation = Enter { caller: signed_in.caller.clone(), now, browser };
     let token = house.store().write(&WorkspaceId::personal(&signed_in.caller.user), operation).await?;
     Ok(Issued { text: house.signer().sign(&token)?, token })
 }
 
 struct Enter {
-    caller: Caller,
-    id: TokenId,
+    caller: Arc<Caller>,
     now: Timestamp,
-    expires_at: Timestamp,
+    browser: Browser,
 }
 
 impl Operation for Enter {
@@ -130,28 +132,32 @@ impl Operation for Enter {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Token> {
-        browser_token(tx, &self.caller, &self.id, self.now, self.expires_at).await
+        self.browser.enter(tx, &self.caller, self.now).await
     }
 }
 
-async fn browser_token(
-    tx: &mut Tx,
-    caller: &Caller,
-    id: &TokenId,
-    now: Timestamp,
+/// A browser's credential in the making.
+struct Browser {
+    id: TokenId,
     expires_at: Timestamp,
-) -> Result<Token> {
-    let token = Token {
-        id: id.clone(),
-        user: caller.user.clone(),
-        kind: TokenKind::User,
-        label: Some("browser".to_owned()),
-        created_at: now,
-        expires_at,
-        revoked_at: None,
-    };
-    tx.create_token(&token).await?;
-    let record = AuditRecord::new(caller, "sign_in", now).with("token", id.as_str());
-    tx.scope(&WorkspaceId::personal(&caller.user)).audit().append(record);
-    Ok(token)
+    made_by: Option<TokenId>,
+}
+
+impl Browser {
+    async fn enter(&self, tx: &mut Tx, caller: &Caller, now: Timestamp) -> Result<Token> {
+        let token = Token {
+            id: self.id.clone(),
+            user: caller.user.clone(),
+            kind: TokenKind::User,
+            label: Some("browser".to_owned()),
+            created_at: now,
+            expires_at: self.expires_at,
+            revoked_at: None,
+            made_by: self.made_by.clone(),
+        };
+        tx.create_token(&token).await?;
+        let record = AuditRecord::new(caller, "sign_in", now).with("token", token.id.as_str());
+        tx.scope(&WorkspaceId::personal(&caller.user)).audit().append(record);
+        Ok(token)
+    }
 }

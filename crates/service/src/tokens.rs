@@ -2,7 +2,7 @@
 
 use crate::paging::{Listed, Page};
 use crate::sessions::{self, SessionRef};
-use crate::users::house_chain;
+use crate::users::{self, house_chain};
 use crate::{Ctx, Error, Result, idempotency};
 use domain::audit::AuditRecord;
 use domain::callers::Caller;
@@ -58,7 +58,11 @@ pub async fn create(ctx: &Ctx, input: CreateToken) -> Result<Issued> {
         }
     }
     let (id, now) = (TokenId::generated(ctx.house.unique()), ctx.now());
-    let operation = Create { caller: ctx.caller.clone(), user, id, now, input };
+    // A token never lasts longer than the one it was made with, and ends with it.
+    let wanted = now.plus_seconds(input.ttl_seconds);
+    let expires_at = ctx.token.as_ref().map_or(wanted, |(_, maker_ends)| wanted.min(*maker_ends));
+    let made_by = ctx.token.as_ref().map(|(maker, _)| maker.clone());
+    let operation = Create { caller: ctx.caller.clone(), user, id, now, expires_at, made_by, input };
     let turn = WorkspaceId::personal(&ctx.caller.user);
     let token = idempotency::write(ctx, &turn, operation).await?;
     Ok(Issued { text: ctx.house.signer().sign(&token)?, token })
@@ -69,6 +73,8 @@ struct Create {
     user: UserId,
     id: TokenId,
     now: Timestamp,
+    expires_at: Timestamp,
+    made_by: Option<TokenId>,
     input: CreateToken,
 }
 
@@ -77,8 +83,7 @@ impl Operation for Create {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Token> {
-        let unknown = || Refusal::new(Code::UserNotFound, "there is no user of that name");
-        tx.user(&self.user).await?.ok_or_else(unknown)?;
+        tx.user(&self.user).await?.ok_or_else(users::not_found)?;
         let (kind, chain) = self.settle(tx).await?;
         let token = Token {
             id: self.id.clone(),
@@ -86,8 +91,9 @@ impl Operation for Create {
             kind,
             label: self.input.label.clone(),
             created_at: self.now,
-            expires_at: self.now.plus_seconds(self.input.ttl_seconds),
+            expires_at: self.expires_at,
             revoked_at: None,
+            made_by: self.made_by.clone(),
         };
         tx.create_token(&token).await?;
         tx.scope(&chain).audit().append(self.record(&token));
@@ -167,9 +173,7 @@ impl Operation for List {
 pub async fn revoke(ctx: &Ctx, id: TokenId) -> Result<()> {
     ctx.caller.require_person()?;
     let operation = Revoke { caller: ctx.caller.clone(), id, now: ctx.now() };
-    ctx.house.store().write(&WorkspaceId::personal(&ctx.caller.user), operation).await?;
-    ctx.house.authority().changed();
-    Ok(())
+    ctx.house.store().write(&WorkspaceId::personal(&ctx.caller.user), operation).await
 }
 
 struct Revoke {
@@ -191,6 +195,7 @@ impl Operation for Revoke {
         if !tx.revoke_token(&self.id, self.now).await? {
             return Err(not_found().into());
         }
+        tx.rights_shrank();
         let record = AuditRecord::new(&self.caller, "token.revoke", self.now).with("token", self.id.as_str());
         tx.scope(&WorkspaceId::personal(&token.user)).audit().append(record);
         Ok(())

@@ -19,7 +19,7 @@ pub(crate) fn house_chain() -> WorkspaceId {
     WorkspaceId::from_trusted(HOUSE.to_owned())
 }
 
-fn not_found() -> Refusal {
+pub(crate) fn not_found() -> Refusal {
     Refusal::new(Code::UserNotFound, "there is no user of that name")
 }
 
@@ -106,9 +106,7 @@ impl Operation for Find {
 pub async fn set_role(ctx: &Ctx, id: UserId, role: Role) -> Result<User> {
     ctx.caller.require_admin()?;
     let record = ctx.audit("user.role", ctx.now()).with("user", id.as_str()).with("role", role.as_str());
-    let user = ctx.house.store().write(&house_chain(), SetRole { id, role, record }).await?;
-    ctx.house.authority().changed();
-    Ok(user)
+    ctx.house.store().write(&house_chain(), SetRole { id, role, record }).await
 }
 
 struct SetRole {
@@ -127,6 +125,7 @@ impl Operation for SetRole {
             keep_an_admin(tx, &user).await?;
         }
         tx.set_role(&self.id, self.role).await?;
+        tx.rights_shrank();
         tx.scope(&house_chain()).audit().append(self.record.clone());
         Ok(User { role: self.role, ..user })
     }
@@ -144,9 +143,7 @@ pub async fn remove(ctx: &Ctx, id: UserId) -> Result<()> {
     ctx.caller.require_admin()?;
     let now = ctx.now();
     let record = ctx.audit("user.remove", now).with("user", id.as_str());
-    ctx.house.store().write(&house_chain(), Remove { id, now, record }).await?;
-    ctx.house.authority().changed();
-    Ok(())
+    ctx.house.store().write(&house_chain(), Remove { id, now, record }).await
 }
 
 struct Remove {
@@ -161,12 +158,16 @@ impl Operation for Remove {
 
     async fn run(&self, tx: &mut Tx) -> Result<()> {
         let user = tx.user(&self.id).await?.ok_or_else(not_found)?;
+        if user.id.name() == OWNER {
+            return Err(Refusal::forbidden("the owner stays: the house's own machine acts in this name").into());
+        }
         keep_an_admin(tx, &user).await?;
         let personal = WorkspaceId::personal(&self.id);
         for session in tx.sessions_of(&personal).await? {
             tx.scope(&personal).sessions().remove(&session).await?;
         }
         tx.remove_user(&self.id, self.now).await?;
+        tx.rights_shrank();
         tx.scope(&house_chain()).audit().append(self.record.clone());
         Ok(())
     }

@@ -28,8 +28,12 @@ CREATE TABLE tokens (
   label TEXT,
   created_at BIGINT NOT NULL,
   expires_at BIGINT NOT NULL,
-  revoked_at BIGINT
+  revoked_at BIGINT,
+  -- The token that was used to make this one: they end together.
+  made_by TEXT
 );
+CREATE INDEX tokens_by_expiry ON tokens (expires_at);
+CREATE INDEX tokens_by_maker ON tokens (made_by) WHERE made_by IS NOT NULL;
 CREATE INDEX tokens_by_user ON tokens (user_id, id);
 CREATE INDEX tokens_by_session ON tokens (workspace, session);
 CREATE TABLE sign_in_codes (

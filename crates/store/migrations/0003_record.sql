@@ -37,7 +37,10 @@ CREATE TABLE idempotency (
   -- What the operation gave, or the refusal that was answered.
   outcome TEXT NOT NULL,
   refused BIGINT NOT NULL,
+  -- The session it is about, if any: they end together.
+  session_uid TEXT,
   created_at BIGINT NOT NULL,
   PRIMARY KEY (caller, route, key)
 );
 CREATE INDEX idempotency_by_age ON idempotency (created_at);
+CREATE INDEX idempotency_by_session ON idempotency (session_uid) WHERE session_uid IS NOT NULL;

@@ -5,7 +5,7 @@
 //! be written, nothing of the transaction is.
 
 use crate::rows::{Row, params};
-use crate::{Error, Result, Tx};
+use crate::{Result, Tx};
 use data_encoding::HEXLOWER;
 use domain::audit::{AuditRecord, AuditRow};
 use domain::ids::WorkspaceId;
@@ -214,11 +214,5 @@ impl PendingAudit {
         };
         row.hash = seal(previous, &row);
         row
-    }
-}
-
-impl From<&ChainFault> for Error {
-    fn from(fault: &ChainFault) -> Self {
-        Self::BadRow(format!("audit chain {} at {}: {}", fault.workspace, fault.seq, fault.reason))
     }
 }

@@ -1,6 +1,6 @@
 //! Consistent copies of the database file, made while others write.
 
-use crate::{Error, Result, sqlite};
+use crate::{Error, Result, migrations, sqlite};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -40,5 +40,9 @@ pub(crate) fn copy_aside(connection: &rusqlite::Connection, path: &Path, version
 /// Whether the file is a whole database: used on copies before they are trusted.
 pub(crate) fn check(path: &Path) -> Result<()> {
     let connection = sqlite::open_reader(path)?;
-    sqlite::integrity_check(&connection, path)
+    sqlite::integrity_check(&connection, path)?;
+    if migrations::is_ours(&connection)? {
+        return Ok(());
+    }
+    Err(Error::ForeignFile { path: path.to_owned(), reason: "it holds no house".into() })
 }

@@ -1,5 +1,6 @@
 //! What can go wrong with rows, sorted by what a caller can do about it.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -45,6 +46,7 @@ impl Error {
         match self {
             Self::StorageFull => true,
             Self::Sqlite(error) => error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
+            Self::File(error) => matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded),
             _ => false,
         }
     }

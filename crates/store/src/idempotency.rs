@@ -38,12 +38,13 @@ impl Tx {
     }
 
     pub async fn keep_outcome(&mut self, claim: &Claim, outcome: &str, refused: bool, at: Timestamp) -> Result<()> {
+        let session_uid = self.session_uid().map(str::to_owned);
         self.execute(
-            "INSERT INTO idempotency (caller, route, key, body_hash, outcome, refused, created_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7)
+            "INSERT INTO idempotency (caller, route, key, body_hash, outcome, refused, session_uid, created_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
              ON CONFLICT (caller, route, key) DO UPDATE SET
                body_hash = excluded.body_hash, outcome = excluded.outcome, refused = excluded.refused,
-               created_at = excluded.created_at",
+               session_uid = excluded.session_uid, created_at = excluded.created_at",
             params![
                 claim.caller.as_str(),
                 claim.route.as_str(),
@@ -51,6 +52,7 @@ impl Tx {
                 claim.body_hash.as_str(),
                 outcome,
                 i64::from(refused),
+                session_uid.as_deref(),
                 at,
             ],
         )
@@ -58,7 +60,18 @@ impl Tx {
         Ok(())
     }
 
-    pub async fn purge_outcomes(&mut self, before: Timestamp) -> Result<u64> {
-        self.execute("DELETE FROM idempotency WHERE created_at <= $1", params![before]).await
+    pub async fn forget_outcomes_of(&mut self, session_uid: &str) -> Result<()> {
+        self.execute("DELETE FROM idempotency WHERE session_uid = $1", params![session_uid]).await?;
+        Ok(())
+    }
+
+    /// Forgets at most `limit` answers that are past keeping.
+    pub async fn purge_outcomes(&mut self, before: Timestamp, limit: u64) -> Result<u64> {
+        self.execute(
+            "DELETE FROM idempotency WHERE (caller, route, key) IN (
+               SELECT caller, route, key FROM idempotency WHERE created_at <= $1 ORDER BY created_at LIMIT $2)",
+            params![before, limit],
+        )
+        .await
     }
 }

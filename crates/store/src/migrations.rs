@@ -30,11 +30,6 @@ impl Migration {
 /// Brings the database at `path` to the newest schema. A copy of an older one is put aside first.
 pub(crate) fn migrate(connection: &mut Connection, path: &Path, steps: &[Migration]) -> Result<()> {
     let foreign = |reason: &str| Error::ForeignFile { path: path.to_owned(), reason: reason.to_owned() };
-    let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    let tables: i64 = connection.query_row("SELECT COUNT(*) FROM sqlite_master", [], |row| row.get(0))?;
-    if application != APPLICATION_ID && tables > 0 {
-        return Err(foreign("another program made it"));
-    }
     connection.execute_batch(&format!(
         "PRAGMA application_id = {APPLICATION_ID};
          CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -61,6 +56,21 @@ pub(crate) fn migrate(connection: &mut Connection, path: &Path, steps: &[Migrati
     let copy = backups::copy_aside(connection, path, found)?;
     tracing::info!(from = found, to = known, copy = %copy.display(), "upgrading the database; a copy was put aside");
     apply(connection, missing).map_err(|source| Error::Migration { path: path.to_owned(), from: found, copy, source })
+}
+
+/// Refuses a file that another program made, before anything about it is changed.
+pub(crate) fn check_owner(connection: &Connection, path: &Path) -> Result<()> {
+    let tables: i64 = connection.query_row("SELECT COUNT(*) FROM sqlite_master", [], |row| row.get(0))?;
+    if tables == 0 || is_ours(connection)? {
+        return Ok(());
+    }
+    Err(Error::ForeignFile { path: path.to_owned(), reason: "another program made it".into() })
+}
+
+/// Whether the file carries our mark.
+pub(crate) fn is_ours(connection: &Connection) -> Result<bool> {
+    let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    Ok(application == APPLICATION_ID)
 }
 
 fn applied(connection: &Connection) -> rusqlite::Result<Vec<(i64, String)>> {
@@ -141,8 +151,9 @@ mod tests {
     fn a_file_of_another_program_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("longhouse.db");
-        let mut connection = open(&path);
+        let connection = open(&path);
         connection.execute_batch("CREATE TABLE notes (a TEXT)").unwrap();
-        assert!(matches!(migrate(&mut connection, &path, MIGRATIONS), Err(Error::ForeignFile { .. })));
+        drop(connection);
+        assert!(matches!(sqlite::open_writer(&path), Err(Error::ForeignFile { .. })));
     }
 }

@@ -42,7 +42,9 @@ impl<J> FairQueue<J> {
         if lines.closed {
             return Err(Refused::Closed(job));
         }
-        if lines.length >= self.capacity {
+        // Half of the places at most for one workspace: a flood must not take those of others.
+        let line = lines.waiting.get(workspace).map_or(0, VecDeque::len);
+        if lines.length >= self.capacity || line >= self.capacity.div_ceil(2) {
             return Err(Refused::Full(job));
         }
         lines.push(workspace, job);

@@ -3,7 +3,7 @@
 pub(crate) mod readers;
 pub(crate) mod writer;
 
-use crate::{Error, Result};
+use crate::{Error, Result, migrations};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
@@ -17,8 +17,9 @@ const STATEMENTS_CACHED: usize = 128;
 pub(crate) fn open_writer(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    set_owner_only(path)?;
     prepare(&connection)?;
+    migrations::check_owner(&connection, path)?;
+    set_owner_only(path)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // FULL: a commit returns when its log frames are on disk.
     connection.pragma_update(None, "synchronous", "FULL")?;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot, watch};
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -88,6 +88,8 @@ impl Store {
             fan_out: crate::fan_out::FanOut::default(),
             condition: Mutex::new(Condition::Healthy),
             figures: WriterFigures::default(),
+            rights: watch::Sender::new(0),
+            expiry_set: Notify::new(),
         });
         let writer = Writer::new(options.path.clone(), Tx::sqlite(connection), shared.clone());
         let thread = std::thread::Builder::new().name("writer".into()).spawn(move || writer.run())?;
@@ -144,6 +146,16 @@ impl Store {
     /// Checks a copy before it is trusted.
     pub fn check_copy(path: &Path) -> Result<()> {
         backups::check(path)
+    }
+
+    /// Moves with every commit after which somebody may do less.
+    pub fn rights(&self) -> &watch::Sender<u64> {
+        &self.inner.writer.rights
+    }
+
+    /// Rung when a key was given a time to live.
+    pub fn expiry_set(&self) -> &Notify {
+        &self.inner.writer.expiry_set
     }
 
     pub fn condition(&self) -> Condition {

@@ -7,7 +7,7 @@ use domain::participants::Participant;
 use domain::times::Timestamp;
 use domain::tokens::{Token, TokenKind};
 
-/// Reads `id, user_id, kind, workspace, session, participant, channel, label, created_at, expires_at, revoked_at`.
+/// Reads `id, user_id, kind, workspace, session, participant, channel, label, created_at, expires_at, revoked_at, made_by`.
 fn read(mut row: Row) -> Result<Token> {
     let (id, user, kind) = (row.text()?, row.text()?, row.text()?);
     let (workspace, session) = (row.optional_text()?, row.optional_text()?);
@@ -30,6 +30,7 @@ fn read(mut row: Row) -> Result<Token> {
         created_at: row.time()?,
         expires_at: row.time()?,
         revoked_at: row.optional_time()?,
+        made_by: row.optional_text()?.map(TokenId::from_trusted),
     })
 }
 
@@ -44,8 +45,8 @@ impl Tx {
         };
         self.execute(
             "INSERT INTO tokens (id, user_id, kind, workspace, session, participant, channel, label, created_at,
-                                 expires_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                                 expires_at, made_by)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
             params![
                 token.id.as_str(),
                 token.user.as_str(),
@@ -57,6 +58,7 @@ impl Tx {
                 token.label.as_deref(),
                 token.created_at,
                 token.expires_at,
+                token.made_by.as_ref().map(TokenId::as_str),
             ],
         )
         .await?;
@@ -67,7 +69,7 @@ impl Tx {
         let row = self
             .query_one(
                 "SELECT id, user_id, kind, workspace, session, participant, channel, label, created_at, expires_at,
-                        revoked_at
+                        revoked_at, made_by
                    FROM tokens WHERE id = $1",
                 params![id.as_str()],
             )
@@ -86,7 +88,7 @@ impl Tx {
         let rows = self
             .query(
                 "SELECT id, user_id, kind, workspace, session, participant, channel, label, created_at, expires_at,
-                        revoked_at
+                        revoked_at, made_by
                    FROM tokens
                   WHERE user_id = $1 AND id > $2 AND revoked_at IS NULL AND expires_at > $3
                   ORDER BY id LIMIT $4",
@@ -101,6 +103,15 @@ impl Tx {
         let revoked = self
             .execute("UPDATE tokens SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", params![at, id.as_str()])
             .await?;
+        // Those it made, and those they made, end with it.
+        self.execute(
+            "WITH RECURSIVE made (id) AS (
+               SELECT id FROM tokens WHERE made_by = $1
+               UNION SELECT t.id FROM tokens t JOIN made m ON t.made_by = m.id)
+             UPDATE tokens SET revoked_at = $2 WHERE revoked_at IS NULL AND id IN (SELECT id FROM made)",
+            params![id.as_str(), at],
+        )
+        .await?;
         Ok(revoked == 1)
     }
 
@@ -119,8 +130,13 @@ impl Tx {
         Ok(())
     }
 
-    /// Forgets tokens that ended before `before`.
-    pub async fn purge_tokens(&mut self, before: Timestamp) -> Result<u64> {
-        self.execute("DELETE FROM tokens WHERE expires_at < $1", params![before]).await
+    /// Forgets at most `limit` tokens that ended before `before`.
+    pub async fn purge_tokens(&mut self, before: Timestamp, limit: u64) -> Result<u64> {
+        self.execute(
+            "DELETE FROM tokens WHERE id IN (
+               SELECT id FROM tokens WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)",
+            params![before, limit],
+        )
+        .await
     }
 }

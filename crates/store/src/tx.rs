@@ -21,6 +21,16 @@ pub struct Tx {
     pub(crate) events: Vec<Arc<RecordedEvent>>,
     /// The first failure of the disk or the file, as against a refused statement.
     fault: Option<Error>,
+    /// What others have to be told once this has committed.
+    pub(crate) signals: Signals,
+    /// The session that the operation under way is about.
+    session_uid: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Signals {
+    pub(crate) rights_shrank: bool,
+    pub(crate) expiry_set: bool,
 }
 
 /// How far a transaction had got, to return to after a refusal.
@@ -32,7 +42,14 @@ pub(crate) struct Mark {
 
 impl Tx {
     pub(crate) fn sqlite(connection: rusqlite::Connection) -> Self {
-        Self { connection: Connection::Sqlite(connection), audit: Vec::new(), events: Vec::new(), fault: None }
+        Self {
+            connection: Connection::Sqlite(connection),
+            audit: Vec::new(),
+            events: Vec::new(),
+            fault: None,
+            signals: Signals::default(),
+            session_uid: None,
+        }
     }
 
     /// The rows of one workspace, and the only way to them.
@@ -53,11 +70,33 @@ impl Tx {
         self.audit.clear();
         self.events.clear();
         self.fault = None;
+        self.signals = Signals::default();
+        self.session_uid = None;
+    }
+
+    /// Somebody may do less once this has committed: whoever relies on rights looks at them again.
+    pub fn rights_shrank(&mut self) {
+        self.signals.rights_shrank = true;
+    }
+
+    /// A key was given a time to live: whoever sleeps until the next expiry may have to wake earlier.
+    pub fn expiry_set(&mut self) {
+        self.signals.expiry_set = true;
+    }
+
+    /// Notes which session this is about, so that what is kept of the answer goes when the session goes.
+    pub fn about_session(&mut self, uid: &str) {
+        self.session_uid = Some(uid.to_owned());
+    }
+
+    pub(crate) fn session_uid(&self) -> Option<&str> {
+        self.session_uid.as_deref()
     }
 
     /// Runs an operation inside this transaction; if it fails, nothing of it stays and the rest goes on.
     pub async fn attempt<O: Operation>(&mut self, operation: &O) -> Result<O::Output, O::Error> {
         let mark = self.mark();
+        self.session_uid = None;
         self.control("SAVEPOINT attempt")?;
         let outcome = operation.run(self).await;
         if outcome.is_err() && !self.is_over() {

@@ -132,7 +132,7 @@ async fn a_row_that_somebody_changed_on_disk_is_found() {
     let options = service::house::Options { data_dir: other, secret: None };
     let (house, _) = service::House::open(options, world.clock.clone()).await.expect("opened");
     let signed_in = service::authority::authenticate(&house, &owner).await.expect("the same secret");
-    let ctx = service::Ctx::new(house, signed_in.caller.clone());
+    let ctx = service::Ctx::new(house, &signed_in);
     let verdict = service::audit::verify(&ctx).await.expect("a verdict");
     let fault = verdict.fault.expect("the change is found");
     assert_eq!(fault.workspace, "personal-usr_owner");

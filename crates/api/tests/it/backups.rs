@@ -18,7 +18,7 @@ async fn read_from(backup: &Path, folder: &Path, world: &World, token: &str, key
     assert!(!first, "it has its people");
     house.store().check_pages().await.expect("whole");
     let signed_in = service::authority::authenticate(&house, token).await.expect("tokens go on");
-    let ctx = service::Ctx::new(house, signed_in.caller.clone());
+    let ctx = service::Ctx::new(house, &signed_in);
     let session = service::sessions::SessionRef::parse("plans", None).expect("a session");
     let request = domain::requests::Request::Read { key: key.to_owned() };
     let answer = service::shared_context::execute(&ctx, session, request).await.expect("readable");

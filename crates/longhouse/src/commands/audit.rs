@@ -17,7 +17,7 @@ pub(super) async fn run(client: &Client, json: bool, command: Audit) -> Result<E
     rows.sort_by_key(|row| cell(&row["at"]));
     let newest = rows.split_off(rows.len().saturating_sub(command.last));
     let fields = ["at", "workspace", "seq", "user", "participant", "action", "session", "detail"];
-    print(json, &Value::Array(newest), |rows| items(rows, &fields));
+    print(json, &Value::Array(newest), |rows| items(rows, &fields))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -29,6 +29,6 @@ async fn verify(client: &Client, json: bool) -> Result<ExitCode> {
             let fault = &verdict["fault"];
             format!("BROKEN: {} at row {}: {}", cell(&fault["workspace"]), fault["seq"], cell(&fault["reason"]))
         }
-    });
+    })?;
     Ok(if verdict["intact"] == true { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -28,7 +28,7 @@ impl Scene<'_> {
     /// Uses the tool and prints its answer.
     async fn execute(&self, request: Value, human: impl FnOnce(&Value) -> String) -> Result<()> {
         let answer = self.client.post(&self.actor, &self.path("shared_context", &[]), &without_nulls(request)).await?;
-        print(self.json, &answer, human);
+        print(self.json, &answer, human)?;
         Ok(())
     }
 }

@@ -15,29 +15,29 @@ pub(super) async fn run(client: &Client, json: bool, command: Session) -> Result
                 config.map(|text| serde_json::from_str(&text)).transpose().context("--config is not JSON")?;
             let body = json!({"id": id, "title": title, "workspace": workspace, "config": config});
             let answer = client.post(&actor, "/sessions", &body).await?;
-            print(json, &answer, |answer| cell(&answer["id"]));
+            print(json, &answer, |answer| cell(&answer["id"]))?;
         }
         Session::List { workspace, actor } => {
             let query = [("workspace", workspace.as_deref())];
             let found = Value::Array(all_pages(client, &actor, &["sessions"], &query).await?);
             let fields = ["id", "state", "key_count", "total_size_tokens", "workspace", "title"];
-            print(json, &found, |found| items(found, &fields));
+            print(json, &found, |found| items(found, &fields))?;
         }
         Session::Show(one) => {
             let answer = ask(client, &one, Method::GET, None).await?;
-            print(json, &answer, |answer| format!("{answer:#}"));
+            print(json, &answer, |answer| format!("{answer:#}"))?;
         }
         Session::Archive(one) => {
             let answer = ask(client, &one, Method::POST, Some("archive")).await?;
-            print(json, &answer, |answer| format!("archived {}", cell(&answer["id"])));
+            print(json, &answer, |answer| format!("archived {}", cell(&answer["id"])))?;
         }
         Session::Delete(one) => {
             ask(client, &one, Method::DELETE, None).await?;
-            print(json, &json!({"deleted": one.id}), |answer| format!("deleted {}", cell(&answer["deleted"])));
+            print(json, &json!({"deleted": one.id}), |answer| format!("deleted {}", cell(&answer["deleted"])))?;
         }
         Session::Prompt(one) => {
             let answer = ask(client, &one, Method::GET, Some("prompt")).await?;
-            print(json, &answer, |answer| cell(&answer["prompt"]));
+            print(json, &answer, |answer| cell(&answer["prompt"]))?;
         }
     }
     Ok(())

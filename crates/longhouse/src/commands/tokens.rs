@@ -15,14 +15,14 @@ pub(super) async fn run(client: &Client, json: bool, command: Token) -> Result<(
             let actor = Actor { user, participant: None };
             let found = Value::Array(all_pages(client, &actor, &["my", "tokens"], &[]).await?);
             let fields = ["id", "kind", "user", "session", "participant", "label", "expires_at"];
-            print(json, &found, |found| items(found, &fields));
+            print(json, &found, |found| items(found, &fields))?;
             Ok(())
         }
         Token::Revoke { jti } => {
             // On this machine anybody's, elsewhere one's own.
             let place = if client.is_remote() { "my" } else { "admin" };
             client.call(&Actor::default(), Method::DELETE, &path(&[place, "tokens", &jti], &[]), None).await?;
-            print(json, &json!({"revoked": jti}), |answer| format!("revoked {}", cell(&answer["revoked"])));
+            print(json, &json!({"revoked": jti}), |answer| format!("revoked {}", cell(&answer["revoked"])))?;
             Ok(())
         }
     }
@@ -39,6 +39,6 @@ async fn create(client: &Client, json: bool, wanted: CreateToken) -> Result<()> 
         "label": wanted.label,
     });
     let answer = client.post(&Actor::default(), "/my/tokens", &body).await?;
-    print(json, &answer, |answer| cell(&answer["token"]));
+    print(json, &answer, |answer| cell(&answer["token"]))?;
     Ok(())
 }

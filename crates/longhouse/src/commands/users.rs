@@ -25,25 +25,25 @@ pub(super) async fn run(client: &Client, json: bool, command: User) -> Result<()
     match command {
         User::Add { name, role } => {
             let answer = client.post(&nobody, "/admin/users", &json!({"name": name, "role": word(role)})).await?;
-            print(json, &answer, described);
+            print(json, &answer, described)?;
         }
         User::List => {
             let found = Value::Array(all_pages(client, &nobody, &["admin", "users"], &[]).await?);
-            print(json, &found, |found| items(found, &["id", "role", "created_at"]));
+            print(json, &found, |found| items(found, &["id", "role", "created_at"]))?;
         }
         User::Role { name, role } => {
             let path = path(&["admin", "users", &name], &[]);
             let body = json!({"role": word(role)});
             let answer = client.call(&nobody, Method::PATCH, &path, Some(&body)).await?;
-            print(json, &answer, described);
+            print(json, &answer, described)?;
         }
         User::Remove { name } => {
             client.call(&nobody, Method::DELETE, &path(&["admin", "users", &name], &[]), None).await?;
-            print(json, &json!({"removed": name}), |answer| format!("removed {}", cell(&answer["removed"])));
+            print(json, &json!({"removed": name}), |answer| format!("removed {}", cell(&answer["removed"])))?;
         }
         User::Link { name } => {
             let answer = client.post(&nobody, &path(&["admin", "users", &name, "link"], &[]), &json!({})).await?;
-            print(json, &answer, |answer| cell(&answer["url"]));
+            print(json, &answer, |answer| cell(&answer["url"]))?;
         }
     }
     Ok(())

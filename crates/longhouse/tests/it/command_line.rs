@@ -88,9 +88,7 @@ fn a_token_alone_is_printed_and_serves_a_remote_command_line() {
     let refused = remote(&token, &["user", "list"]);
     assert!(String::from_utf8_lossy(&refused.stderr).contains("FORBIDDEN"));
     let spoofed = remote(&token, &["context", "write", "-s", "s", "--as", "orchestrator", "greeting", "mine"]);
-    assert!(spoofed.status.success());
-    let listing = json(&server.cli(&["context", "list", "-s", "s", "--json"]));
-    assert_eq!(listing["keys"][0]["written_by"], "subagent:far:1", "only the local door believes --as");
+    assert_eq!(spoofed.status.code(), Some(1), "over the network the token says who writes");
 
     let jti = json(&server.cli(&["token", "list", "--json"]))[0]["id"].as_str().unwrap().to_owned();
     server.cli(&["token", "revoke", &jti]);

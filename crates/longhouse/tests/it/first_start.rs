@@ -70,7 +70,7 @@ fn beyond_loopback_it_wants_tls_or_an_explicit_word() {
     let server = Server::start_with(folder.path(), &["--listen", "0.0.0.0:0", "--allow-plain-http"]);
     let doctor = run(folder.path(), &["doctor", "--security"]);
     assert_eq!(doctor.status.code(), Some(1), "the deviation is reported");
-    assert!(String::from_utf8_lossy(&doctor.stdout).contains("plain_http"));
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains("setting.plain_http"));
     drop(server);
 }
 
@@ -82,4 +82,38 @@ fn a_file_that_is_not_ours_is_refused_untouched() {
     let output = run(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "my diary");
+}
+
+#[test]
+fn a_folder_that_is_not_ours_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("photos"), "mine").unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    for args in [&["serve", "--listen", "127.0.0.1:0"][..], &["token", "create"], &["doctor"], &["session", "list"]] {
+        assert_eq!(run(folder.path(), args).status.code(), Some(1), "{args:?}");
+    }
+    assert_eq!((mode(folder.path()), std::fs::read_dir(folder.path()).unwrap().count()), (0o755, 1));
+}
+
+#[test]
+fn a_command_that_looks_builds_no_house() {
+    let folder = tempfile::tempdir().unwrap();
+    let nowhere = folder.path().join("nowhere");
+    for args in [&["backup", "b"][..], &["doctor"], &["audit", "verify"], &["session", "list"]] {
+        let output = run(&nowhere, args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("no Longhouse in"));
+    }
+    assert!(!nowhere.exists());
+}
+
+#[test]
+fn what_others_could_read_is_closed_and_the_doctor_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    ok(folder.path(), &["user", "add", "sean"]);
+    let secret = folder.path().join("secret.key");
+    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let doctor = run(folder.path(), &["doctor"]);
+    assert_eq!((doctor.status.code(), mode(&secret)), (Some(1), 0o600));
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains("exposed"));
 }

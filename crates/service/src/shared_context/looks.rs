@@ -18,12 +18,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use store::{Operation, Tx};
 
+/// The most that one answer of history carries.
+const HISTORY_BYTES_MOST: usize = 16 * 1024 * 1024;
+
 #[derive(Clone)]
 pub(super) struct Look {
     pub(super) caller: Arc<Caller>,
     pub(super) session: SessionRef,
     pub(super) now: Timestamp,
     pub(super) request: Request,
+    /// Whether expired keys have been put on record for this look; what expired since is just left out.
+    pub(super) settled: bool,
 }
 
 pub(super) enum Looked {
@@ -41,7 +46,7 @@ impl Operation for Look {
 
     async fn run(&self, tx: &mut Tx) -> Result<Looked> {
         let session = sessions::find(tx, &self.caller, &self.session).await?;
-        if session.has_expired_keys(self.now) && session.archived_at.is_none() {
+        if !self.settled && session.has_expired_keys(self.now) && session.archived_at.is_none() {
             return Ok(Looked::Overdue { workspace: session.workspace, session: session.id });
         }
         let mut view = View { tx, caller: &self.caller, now: session.expiry_time(self.now), session };
@@ -143,6 +148,11 @@ impl View<'_> {
         changes.retain(|change| self.sees(&change.access));
         let newest = current.map_or(0, |entry| entry.version).max(changes.last().map_or(0, |change| change.version));
         let chosen = select_versions(changes, versions, newest)?;
+        let bytes: usize = chosen.iter().filter_map(|change| change.value.as_ref()).map(String::len).sum();
+        if bytes > HISTORY_BYTES_MOST {
+            let message = "that much history does not fit into one answer: ask for fewer `versions`";
+            return Err(Refusal::invalid_field("versions", message).into());
+        }
         Ok(History { key, history: chosen.into_iter().map(Into::into).collect() })
     }
 

@@ -74,6 +74,9 @@ impl<'t> Scene<'t> {
             (Some(known), Some(new)) => Some(known.min(new)),
             (known, new) => known.or(new),
         };
+        if entry.expires_at.is_some() {
+            self.tx.expiry_set();
+        }
         self.remember(&Change::written(entry)).await?;
         let event = Event::written(&session, entry, self.session.config.acl);
         self.tell(&event).await

@@ -99,6 +99,10 @@ impl Readers {
         outcome
     }
 
+    pub(crate) fn close(&self) {
+        self.lock().clear();
+    }
+
     /// A connection of one's own, for long work.
     pub(crate) fn open(&self) -> Result<rusqlite::Connection> {
         open_reader(&self.path)

@@ -9,12 +9,13 @@ use super::reopen_after_failure;
 use crate::fan_out::FanOut;
 use crate::queue::FairQueue;
 use crate::store::{Condition, WriterFigures};
+use crate::tx::Signals;
 use crate::{Error, Operation, Result, Tx};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot, watch};
 
 /// Bounds of one commit: more jobs than this, or longer, and those at the front would wait too long.
 const JOBS_PER_COMMIT: usize = 512;
@@ -68,11 +69,24 @@ pub(crate) struct WriterShared {
     pub(crate) fan_out: FanOut,
     pub(crate) condition: Mutex<Condition>,
     pub(crate) figures: WriterFigures,
+    /// Moves with every commit after which somebody may do less.
+    pub(crate) rights: watch::Sender<u64>,
+    pub(crate) expiry_set: Notify,
 }
 
 impl WriterShared {
     pub(crate) fn condition(&self) -> Condition {
         self.condition.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From here and not from the caller, who may have gone away since the commit.
+    fn signal(&self, signals: Signals) {
+        if signals.rights_shrank {
+            self.rights.send_modify(|epoch| *epoch += 1);
+        }
+        if signals.expiry_set {
+            self.expiry_set.notify_one();
+        }
     }
 
     fn set_condition(&self, condition: Condition) {
@@ -103,6 +117,8 @@ impl Writer {
                 self.recover();
             }
         }
+        // The last connection to close moves the log into the database.
+        self.shared.readers.close();
         if let Some(tx) = self.tx
             && let Err((_, error)) = tx.into_sqlite().close()
         {
@@ -119,6 +135,7 @@ impl Writer {
             Ok(()) => {
                 self.shared.readers.committed();
                 self.shared.figures.committed(done.len(), started.elapsed());
+                self.shared.signal(std::mem::take(&mut tx.signals));
                 self.shared.fan_out.publish(std::mem::take(&mut tx.events));
                 done.into_iter().for_each(|job| job.acknowledge());
                 if self.shared.condition() != Condition::Healthy {
