@@ -67,7 +67,7 @@ pub struct SessionConfigChoice {
 
 const VALUE_TOKENS_MOST: u64 = 100_000;
 const STORE_TOKENS_MOST: u64 = 1_000_000;
-const HISTORY_MOST: u64 = 100;
+const HISTORY_MOST: u64 = 500;
 const CONVENTIONS_MOST: usize = 100;
 const CONVENTION_TEXT_LONGEST: usize = 500;
 const TITLE_LONGEST: usize = 200;

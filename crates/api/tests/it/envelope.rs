@@ -55,7 +55,7 @@ async fn a_bad_body_is_refused_in_the_envelope_at_every_route_that_takes_one() {
         ("application/json", b"{\"a\": {\"b\": 1, \"b\": 1}}".to_vec(), 400, "INVALID_REQUEST"),
         ("application/json", b"{\"a\": 1, \"\\u0061\": 1}".to_vec(), 400, "INVALID_REQUEST"),
         ("application/json", deep.into(), 400, "INVALID_REQUEST"),
-        ("application/json", "[".repeat(200_000).into(), 400, "INVALID_REQUEST"),
+        ("application/json", "[".repeat(10_000).into(), 400, "INVALID_REQUEST"),
         ("application/json", large.clone().into(), 413, "PAYLOAD_TOO_LARGE"),
         ("text/plain", large.into(), 413, "PAYLOAD_TOO_LARGE"),
         ("text/plain", b"{}".to_vec(), 415, "UNSUPPORTED_MEDIA_TYPE"),

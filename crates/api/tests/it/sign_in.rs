@@ -84,7 +84,7 @@ async fn a_code_that_is_used_too_old_unknown_or_of_somebody_gone_opens_nothing()
     let link = world.post("/admin/users/bea/link", &json!({})).locally().send().await.ok();
     world.delete("/admin/users/bea").locally().send().await.ok();
     sign_in(&world, link["code"].as_str().expect("a code")).await.refused(401, "UNAUTHENTICATED");
-    for unknown in ["", "x", &"x".repeat(100_000)] {
+    for unknown in ["", "x", &"x".repeat(10_000)] {
         sign_in(&world, unknown).await.refused(401, "UNAUTHENTICATED");
     }
 }

@@ -64,7 +64,8 @@ async fn a_token_lasts_a_day_unless_it_says_otherwise() {
         (json!({"ttl": "15m"}), 900),
         (json!({"ttl": "90s"}), 90),
         (json!({"ttl": "1h"}), 3600),
-        (json!({"ttl": "30d"}), 2_592_000),
+        // Never longer than the token it is made with.
+        (json!({"ttl": "30d"}), 86_400),
     ] {
         assert_eq!(lasts_s(&issue(&world, &owner, body.clone()).await), seconds, "{body}");
     }
@@ -349,4 +350,19 @@ async fn a_well_signed_token_that_was_never_issued_opens_nothing() {
     }
     let raw = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &EncodingKey::from_secret(&secret));
     world.get("/me").by(&raw.expect("signed")).send().await.refused(401, "UNAUTHENTICATED");
+}
+
+#[tokio::test]
+async fn a_token_ends_with_the_one_it_was_made_with() {
+    let world = World::new().await;
+    let owner = world.owner().await;
+    let parent = issue(&world, &owner, json!({})).await;
+    let child = issue(&world, text(&parent, "token"), json!({})).await;
+    let grandchild = issue(&world, text(&child, "token"), json!({})).await;
+    let revoke = world.delete(&format!("/my/tokens/{}", text(&parent, "id"))).by(&owner);
+    assert_eq!(revoke.send().await.status, 204);
+    for token in [&parent, &child, &grandchild] {
+        world.get("/me").by(text(token, "token")).send().await.refused(401, "UNAUTHENTICATED");
+    }
+    world.get("/me").by(&owner).send().await.ok();
 }
