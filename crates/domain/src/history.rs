@@ -67,6 +67,12 @@ impl Change {
     }
 }
 
+/// What is promised of a key's history: the newest `keep` records, though a few more may be stored.
+pub fn newest(mut stored: Vec<Change>, keep: u64) -> Vec<Change> {
+    let surplus = stored.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
+    stored.split_off(surplus)
+}
+
 /// Picks the asked-for versions out of what is retained, oldest first. A version that was there and has been
 /// trimmed is `EXPIRED`, never an empty answer.
 pub fn select_versions(retained: Vec<Change>, wanted: Option<&[u64]>, newest_version: u64) -> Result<Vec<Change>> {

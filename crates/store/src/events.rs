@@ -47,11 +47,11 @@ impl Events<'_> {
         let data = event.render(self.workspace);
         let readable_by = event.readable_by.as_ref().map(to_json).transpose()?;
         let key = event.key.as_ref().map(|key| key.as_str());
-        let row = self
+        let seq = self
             .tx
-            .query_one(
+            .insert_numbered(
                 "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING seq",
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
                 params![
                     self.workspace.as_str(),
                     event.session.as_str(),
@@ -64,7 +64,6 @@ impl Events<'_> {
                 ],
             )
             .await?;
-        let seq = row.map_or(Ok(0), |mut row| row.count())?;
         self.tx.events.push(Arc::new(RecordedEvent {
             seq,
             session_seq: counters.event_seq,

@@ -10,6 +10,8 @@ use std::path::Path;
 
 /// Pages in the log before a commit also moves them into the database: larger means fewer pauses.
 const CHECKPOINT_PAGES: i64 = 16_000;
+/// Negative = KiB. Pages that the writer has to read again cost it more than anything else.
+const WRITER_CACHE_KIB: i64 = -32_000;
 const STATEMENTS_CACHED: usize = 128;
 
 // The one place that opens a database for writing.
@@ -24,6 +26,7 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection> {
     // FULL: a commit returns when its log frames are on disk.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    connection.pragma_update(None, "cache_size", WRITER_CACHE_KIB)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     Ok(connection)
 }
@@ -43,7 +46,6 @@ fn prepare(connection: &Connection) -> Result<()> {
     connection.pragma_update(None, "trusted_schema", false)?;
     // Plans must not depend on bound values, or statements are prepared again whenever one is bound.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.pragma_update(None, "cache_size", -4_000)?;
     Ok(())
 }
 

@@ -134,6 +134,15 @@ impl Tx {
         }
     }
 
+    /// Inserts one row into a table whose key the engine numbers, and gives the number.
+    pub(crate) async fn insert_numbered(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64> {
+        self.execute(sql, params).await?;
+        match &self.connection {
+            // `RETURNING` would do on both engines, but costs SQLite a table of its own for each insert.
+            Connection::Sqlite(connection) => Ok(u64::try_from(connection.last_insert_rowid()).unwrap_or(0)),
+        }
+    }
+
     fn noting_faults<T>(&mut self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome
             && error.is_fault()

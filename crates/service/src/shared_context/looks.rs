@@ -7,7 +7,7 @@ use domain::answers::{Answer, Batch, History, KeyListing, Listing, ReadEntry, Sn
 use domain::callers::Caller;
 use domain::diffs::{Mark, Marks, Moment, diff};
 use domain::entries::{Access, Entry, key_not_found, may_read};
-use domain::history::{ChangeKind, select_versions, trimmed};
+use domain::history::{ChangeKind, newest, select_versions, trimmed};
 use domain::ids::{SessionId, WorkspaceId};
 use domain::keys::Key;
 use domain::requests::Request;
@@ -138,7 +138,8 @@ impl View<'_> {
     async fn history(&mut self, key: &str, versions: Option<&[u64]>) -> Result<History> {
         let key = self.key(key)?;
         let current = self.tx.scope(&self.session.workspace).entries(&self.session.id).get(&key).await?;
-        let mut changes = self.tx.scope(&self.session.workspace).history(&self.session.id).of_key(&key).await?;
+        let stored = self.tx.scope(&self.session.workspace).history(&self.session.id).of_key(&key).await?;
+        let mut changes = newest(stored, self.session.config.history_keep);
         // The key's present list decides first, then each record's own: what was hidden when it was written stays so.
         let present = current.as_ref().map(|entry| &entry.access).or(changes.last().map(|change| &change.access));
         match present {
@@ -146,8 +147,9 @@ impl View<'_> {
             _ => return Err(key_not_found().into()),
         }
         changes.retain(|change| self.sees(&change.access));
-        let newest = current.map_or(0, |entry| entry.version).max(changes.last().map_or(0, |change| change.version));
-        let chosen = select_versions(changes, versions, newest)?;
+        let newest_version =
+            current.map_or(0, |entry| entry.version).max(changes.last().map_or(0, |change| change.version));
+        let chosen = select_versions(changes, versions, newest_version)?;
         let bytes: usize = chosen.iter().filter_map(|change| change.value.as_ref()).map(String::len).sum();
         if bytes > HISTORY_BYTES_MOST {
             let message = "that much history does not fit into one answer: ask for fewer `versions`";

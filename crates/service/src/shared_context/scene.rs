@@ -111,8 +111,12 @@ impl<'t> Scene<'t> {
         let (workspace, session) = self.place();
         let mut history = self.tx.scope(&workspace).history(&session);
         history.append(change).await?;
-        // A key cannot have more records than versions and removals; below the limit there is nothing to look for.
+        // A key cannot have more records than the session has revs. Beyond that some slack saves most of the looking:
+        // what is kept a little longer is not shown (`domain::history::newest`).
+        let slack = keep / 4 + 1;
+        let due = change.kind != ChangeKind::Written || change.version.is_multiple_of(slack);
         if change.rev > keep
+            && due
             && let Some(floor) = history.trim(&change.key, keep).await?
         {
             let counters = &mut self.session.counters;
