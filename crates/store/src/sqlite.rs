@@ -9,7 +9,9 @@ use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 
 /// Pages in the log before a commit also moves them into the database: larger means fewer pauses.
-const CHECKPOINT_PAGES: i64 = 16_000;
+const CHECKPOINT_PAGES: i64 = 6_000;
+/// A commit writes every page that it touched, and sessions share few: small pages mean less to write.
+const PAGE_BYTES: i64 = 2_048;
 /// Negative = KiB. Pages that the writer has to read again cost it more than anything else.
 const WRITER_CACHE_KIB: i64 = -32_000;
 const STATEMENTS_CACHED: usize = 128;
@@ -22,6 +24,7 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection> {
     prepare(&connection)?;
     migrations::check_owner(&connection, path)?;
     set_owner_only(path)?;
+    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // FULL: a commit returns when its log frames are on disk.
     connection.pragma_update(None, "synchronous", "FULL")?;
