@@ -1,8 +1,8 @@
 //! Rows, the queue of writes, the outbox and its fan-out.
 //!
 //! Only this crate opens a database and holds SQL. It decides nothing: operations come from `service`, run in one
-//! transaction each, and are acknowledged when they are on disk. Tenant rows are reached through
-//! [`Tx::scope`] alone, so a query without a workspace cannot be written outside this crate.
+//! transaction each, and are acknowledged when they are on disk. Tenant rows are reached through [`Tx::scope`], or
+//! through a user's memberships where the workspace is what is looked for; the house's own views say so.
 
 mod audit;
 mod backups;

@@ -52,7 +52,7 @@ impl Tx {
         }
     }
 
-    /// The rows of one workspace, and the only way to them.
+    /// The rows of one workspace.
     pub fn scope<'t>(&'t mut self, workspace: &'t WorkspaceId) -> Scope<'t> {
         Scope::new(self, workspace)
     }
