@@ -23,7 +23,7 @@ async fn docs() -> Response {
 
 fn render(document: &Value) -> String {
     let mut html = String::from("<h1>Longhouse API</h1>\n");
-    let _ = writeln!(html, "<p>{}</p>", escape(text(&document["info"]["description"])));
+    let _ = writeln!(html, "<p>{}</p>", prose(text(&document["info"]["description"])));
     html.push_str("<p>The machine-readable form is <a href=\"/openapi.json\">/openapi.json</a>.</p>\n");
     let tags = ["shared context", "sessions", "events", "tokens", "identity", "house", "admin"];
     for tag in tags {
@@ -51,18 +51,26 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
+/// Escaped text in which `words` stand out.
+fn prose(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let shown =
+        parts.map(|(at, part)| if at % 2 == 1 { format!("<code>{}</code>", escape(part)) } else { escape(part) });
+    shown.collect()
+}
+
 fn render_operation(html: &mut String, path: &str, method: &str, operation: &Value) {
     let _ = writeln!(html, "<section><h3><code>{} {}</code></h3>", method.to_uppercase(), escape(path));
-    let _ = writeln!(html, "<p>{}</p>", escape(text(&operation["summary"])));
+    let _ = writeln!(html, "<p>{}</p>", prose(text(&operation["summary"])));
     let description = text(&operation["description"]);
     if !description.is_empty() {
-        let _ = writeln!(html, "<p>{}</p>", escape(description));
+        let _ = writeln!(html, "<p>{}</p>", prose(description));
     }
     html.push_str("<ul>\n");
     for parameter in operation["parameters"].as_array().into_iter().flatten() {
         let (name, place) = (text(&parameter["name"]), text(&parameter["in"]));
-        let note = escape(text(&parameter["description"]));
-        let _ = writeln!(html, "<li><code>{}</code> in the {place} {note}</li>", escape(name));
+        let note = prose(text(&parameter["description"]));
+        let _ = writeln!(html, "<li><code>{}</code> in the {place}. {note}</li>", escape(name));
     }
     let body = &operation["requestBody"]["content"]["application/json"]["schema"];
     if !body.is_null() {
@@ -71,22 +79,22 @@ fn render_operation(html: &mut String, path: &str, method: &str, operation: &Val
     for (status, response) in operation["responses"].as_object().into_iter().flatten() {
         let content = response["content"].as_object().and_then(|content| content.values().next());
         let of = content.map_or(String::new(), |content| shape(&content["schema"]));
-        let _ = writeln!(html, "<li>{status} {of} {}</li>", escape(text(&response["description"])));
+        let _ = writeln!(html, "<li>{status} {of} {}</li>", prose(text(&response["description"])));
     }
     html.push_str("</ul></section>\n");
 }
 
 fn render_schema(html: &mut String, name: &str, schema: &Value) {
     let _ = writeln!(html, "<section id=\"{0}\"><h3><code>{0}</code></h3>", escape(name));
-    let _ = writeln!(html, "<p>{}</p>", escape(text(&schema["description"])));
+    let _ = writeln!(html, "<p>{}</p>", prose(text(&schema["description"])));
     if let Some(values) = schema["enum"].as_array() {
         let values: Vec<_> = values.iter().map(|value| format!("<code>{}</code>", escape(text(value)))).collect();
         let _ = writeln!(html, "<p>{}</p>", values.join(" · "));
     }
     html.push_str("<ul>\n");
     for (field, about) in schema["properties"].as_object().into_iter().flatten() {
-        let note = escape(text(&about["description"]));
-        let _ = writeln!(html, "<li><code>{}</code>: {} {note}</li>", escape(field), shape(about));
+        let note = prose(text(&about["description"]));
+        let _ = writeln!(html, "<li><code>{}</code>: {}. {note}</li>", escape(field), shape(about));
     }
     html.push_str("</ul></section>\n");
 }

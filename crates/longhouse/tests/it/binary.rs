@@ -42,7 +42,19 @@ impl Server {
     }
 
     pub(super) fn start_with(data_dir: &Path, args: &[&str]) -> Self {
-        let mut child = command(data_dir)
+        Self::launch(command(data_dir), data_dir, args)
+    }
+
+    /// Starts where no file may grow beyond `blocks` of 512 bytes.
+    pub(super) fn start_limited(data_dir: &Path, blocks: u32) -> Self {
+        let mut limited = Command::new("sh");
+        let script = format!("ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        limited.args(["-c", &script, LONGHOUSE, "--data-dir"]).arg(data_dir);
+        Self::launch(limited, data_dir, &[])
+    }
+
+    fn launch(mut command: Command, data_dir: &Path, args: &[&str]) -> Self {
+        let mut child = command
             .args(["serve", "--rate-limit", "off"])
             .args(if args.contains(&"--listen") { &[][..] } else { &["--listen", "127.0.0.1:0"] })
             .args(args)
