@@ -52,6 +52,7 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
 
 /// Opens the house in the data directory, building it if need be.
 pub(crate) async fn open(place: &Place) -> Result<House> {
+    settings::check_engines()?;
     let options =
         service::house::Options { data_dir: place.data_dir.clone(), secret: std::env::var("LONGHOUSE_SECRET").ok() };
     let (house, built) = House::open(options, Arc::new(Machine::default())).await?;

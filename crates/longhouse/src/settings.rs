@@ -20,6 +20,18 @@ pub(crate) fn start_logging(serving: bool) {
     }
 }
 
+/// An engine that is asked for and not there must not be replaced by another in silence.
+pub(crate) fn check_engines() -> Result<()> {
+    let engines =
+        [("LONGHOUSE_STORAGE_URL", "sqlite"), ("LONGHOUSE_BUS_URL", "memory"), ("LONGHOUSE_VECTORS_URL", "embedded")];
+    for (name, only) in engines {
+        if std::env::var(name).is_ok_and(|wanted| wanted != only) {
+            bail!("{name} asks for an engine that this version does not have; it has `{only}`");
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn listen_address(text: &str) -> Result<SocketAddr> {
     let mut found =
         text.to_socket_addrs().with_context(|| format!("--listen {text} is not an address like 127.0.0.1:7700"))?;

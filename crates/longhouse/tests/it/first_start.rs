@@ -117,3 +117,15 @@ fn what_others_could_read_is_closed_and_the_doctor_says_so() {
     assert_eq!((doctor.status.code(), mode(&secret)), (Some(1), 0o600));
     assert!(String::from_utf8_lossy(&doctor.stdout).contains("exposed"));
 }
+
+#[test]
+fn an_engine_that_is_not_there_is_not_replaced_in_silence() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let mut serve = command(&data);
+    serve.args(["serve", "--listen", "127.0.0.1:0"]).env("LONGHOUSE_STORAGE_URL", "postgres://localhost/house");
+    let output = serve.output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("LONGHOUSE_STORAGE_URL"));
+    assert!(!data.exists());
+}
