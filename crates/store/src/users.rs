@@ -85,7 +85,11 @@ impl Tx {
             params![at, id.as_str()],
         )
         .await?;
-        self.execute("DELETE FROM sign_in_codes WHERE user_id = $1", params![id.as_str()]).await?;
+        self.execute(
+            "UPDATE sign_in_codes SET used_at = $1 WHERE user_id = $2 AND used_at IS NULL",
+            params![at, id.as_str()],
+        )
+        .await?;
         self.execute("DELETE FROM members WHERE user_id = $1", params![id.as_str()]).await?;
         Ok(())
     }

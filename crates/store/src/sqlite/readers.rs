@@ -22,6 +22,8 @@ pub(crate) struct Readers {
     commits: AtomicU64,
     /// Whether an idle connection has its view open.
     views: AtomicBool,
+    /// Whether idle connections may not keep one: set while the log has to be emptied.
+    released: AtomicBool,
 }
 
 struct Reader {
@@ -52,7 +54,13 @@ impl Reader {
 
 impl Readers {
     pub(crate) fn new(path: PathBuf) -> Self {
-        Self { path, idle: Mutex::default(), commits: AtomicU64::new(0), views: AtomicBool::new(false) }
+        Self {
+            path,
+            idle: Mutex::default(),
+            commits: AtomicU64::new(0),
+            views: AtomicBool::new(false),
+            released: AtomicBool::new(false),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Reader>> {
@@ -69,7 +77,8 @@ impl Readers {
         reader.tx.forget_all();
         let mut idle = self.lock();
         // Looked at under the lock that `committed` takes: a view is either fresh here or ended there.
-        if reader.view != Some(self.commits.load(Ordering::Acquire)) && reader.end_view().is_err() {
+        let stale = reader.view != Some(self.commits.load(Ordering::Acquire)) || self.released.load(Ordering::Acquire);
+        if stale && reader.end_view().is_err() {
             return;
         }
         if idle.len() < IDLE_MOST {
@@ -87,6 +96,16 @@ impl Readers {
             // One that cannot end its view is not used again.
             self.lock().retain_mut(|reader| reader.end_view().is_ok());
         }
+    }
+
+    /// Lets no idle connection hold the log until `keep_views`: it cannot be emptied while one does.
+    pub(crate) fn release_views(&self) {
+        self.released.store(true, Ordering::Release);
+        self.lock().retain_mut(|reader| reader.end_view().is_ok());
+    }
+
+    pub(crate) fn keep_views(&self) {
+        self.released.store(false, Ordering::Release);
     }
 
     /// Runs a read on one consistent state of the database that holds every commit there was when it began.

@@ -180,6 +180,7 @@ impl Writer {
     /// Opens the database again, refusing what arrives meanwhile.
     fn recover(&mut self) {
         let mut pause = REOPEN_FIRST;
+        self.shared.readers.release_views();
         loop {
             while let Some(job) = self.shared.queue.try_next() {
                 job.fail(self.shared.condition().refusal());
@@ -188,6 +189,7 @@ impl Writer {
                 Ok(connection) => {
                     tracing::info!("the database was opened again and is whole");
                     self.tx = Some(Tx::sqlite(connection));
+                    self.shared.readers.keep_views();
                     return self.shared.set_condition(Condition::Healthy);
                 }
                 Err(error) => tracing::error!(%error, "the database cannot be opened again yet"),
