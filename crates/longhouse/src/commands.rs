@@ -23,7 +23,7 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Restore { .. } if place.server.is_some() => {
             bail!("restore works on this machine only, not with --server")
         }
-        Command::Restore { path } => restore(&place, &path),
+        Command::Restore { path } => restore(&place, &path).await,
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "longhouse", &mut script);
@@ -64,8 +64,8 @@ async fn back_up(client: &Client, json: bool, path: PathBuf) -> Result<()> {
     Ok(())
 }
 
-fn restore(place: &Place, path: &Path) -> Result<ExitCode> {
-    service::backups::restore(path, &place.data_dir)?;
+async fn restore(place: &Place, path: &Path) -> Result<ExitCode> {
+    service::backups::restore(path, &place.data_dir, crate::settings::storage_url().as_deref()).await?;
     let folder = place.data_dir.display();
     let with_secret = place.data_dir.join(service::data_dir::SECRET).exists();
     let answer = json!({"data_dir": place.data_dir, "restored_from": path, "with_secret": with_secret});

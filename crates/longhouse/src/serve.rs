@@ -53,8 +53,11 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
 /// Opens the house in the data directory, building it if need be.
 pub(crate) async fn open(place: &Place) -> Result<House> {
     settings::check_engines()?;
-    let options =
-        service::house::Options { data_dir: place.data_dir.clone(), secret: std::env::var("LONGHOUSE_SECRET").ok() };
+    let options = service::house::Options {
+        data_dir: place.data_dir.clone(),
+        secret: std::env::var("LONGHOUSE_SECRET").ok(),
+        storage_url: settings::storage_url(),
+    };
     let (house, built) = House::open(options, Arc::new(Machine::default())).await?;
     if built {
         eprintln!("longhouse: made a new house in {}, its owner is usr_owner", place.data_dir.display());

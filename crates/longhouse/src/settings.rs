@@ -22,14 +22,18 @@ pub(crate) fn start_logging(serving: bool) {
 
 /// An engine that is asked for and not there must not be replaced by another in silence.
 pub(crate) fn check_engines() -> Result<()> {
-    let engines =
-        [("LONGHOUSE_STORAGE_URL", "sqlite"), ("LONGHOUSE_BUS_URL", "memory"), ("LONGHOUSE_VECTORS_URL", "embedded")];
+    let engines = [("LONGHOUSE_BUS_URL", "memory"), ("LONGHOUSE_VECTORS_URL", "embedded")];
     for (name, only) in engines {
         if std::env::var(name).is_ok_and(|wanted| wanted != only) {
             bail!("{name} asks for an engine that this version does not have; it has `{only}`");
         }
     }
     Ok(())
+}
+
+/// Where the rows are, if not in the data directory. It may hold a password, so it is no flag that others could see.
+pub(crate) fn storage_url() -> Option<String> {
+    std::env::var("LONGHOUSE_STORAGE_URL").ok()
 }
 
 pub(crate) fn listen_address(text: &str) -> Result<SocketAddr> {

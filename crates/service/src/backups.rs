@@ -1,13 +1,13 @@
 //! Backups: a folder with a consistent copy of the database and the secret that its tokens were signed with.
 
-use crate::data_dir::{DATABASE, SECRET, parse_secret, sync_parent, write_owner_only};
+use crate::data_dir::{BACKUPS, DATABASE, SECRET, parse_secret, storage, sync_parent, write_owner_only};
 use crate::{Ctx, Result, idempotency};
 use domain::Refusal;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use store::Store;
+use store::{Storage, Store};
 
 /// Makes a backup while the house goes on working. `target` must not exist; only the operator may choose it.
 pub async fn create(ctx: &Ctx, target: Option<PathBuf>) -> Result<PathBuf> {
@@ -20,7 +20,7 @@ pub async fn create(ctx: &Ctx, target: Option<PathBuf>) -> Result<PathBuf> {
         return Ok(made);
     }
     let unique = ctx.house.unique().simple().to_string();
-    let target = target.unwrap_or_else(|| ctx.house.data_path().join("backups").join(&unique));
+    let target = target.unwrap_or_else(|| ctx.house.data_path().join(BACKUPS).join(&unique));
     // Also a link that leads nowhere counts as there.
     if target.symlink_metadata().is_ok() {
         return Err(Refusal::invalid_field("path", "the backup's folder exists already: choose another").into());
@@ -97,8 +97,9 @@ impl store::Operation for Record {
     }
 }
 
-/// Puts a backup into an empty data directory. Checked before anything is written.
-pub fn restore(backup: &Path, data_dir: &Path) -> Result<()> {
+/// Puts a backup into an empty data directory and, if `storage_url` names one, an empty database. Checked before
+/// anything is written.
+pub async fn restore(backup: &Path, data_dir: &Path, storage_url: Option<&str>) -> Result<()> {
     let refuse = |message: String| Err(Refusal::invalid_field("path", message).into());
     let database = backup.join(DATABASE);
     if !database.is_file() {
@@ -119,6 +120,14 @@ pub fn restore(backup: &Path, data_dir: &Path) -> Result<()> {
     }
     prepare(&partial)?;
     copy(backup, &partial, DATABASE).map_err(store::Error::File)?;
+    if let Storage::Postgres { url, .. } = storage(data_dir, storage_url)? {
+        let database = partial.join(DATABASE);
+        Store::upgrade_copy(&database)?;
+        Store::fill_postgres(&url, &database).await?;
+        // The rows are elsewhere now; what is left of the copy would only be taken for them.
+        fs::remove_file(&database).map_err(store::Error::File)?;
+        let _ = fs::remove_dir_all(partial.join(BACKUPS));
+    }
     if backup.join(SECRET).is_file() {
         copy(backup, &partial, SECRET).map_err(store::Error::File)?;
     }

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use store::Storage;
 
 /// A data directory that this process, and no other, has open.
 pub struct DataDir {
@@ -21,6 +22,7 @@ pub struct DataDir {
 pub const DATABASE: &str = "longhouse.db";
 pub const SECRET: &str = "secret.key";
 pub const SOCKET: &str = "control.sock";
+pub(crate) const BACKUPS: &str = "backups";
 
 impl DataDir {
     /// Enters the directory, making it (owner only) if it is not there.
@@ -61,8 +63,9 @@ impl DataDir {
         &self.exposed
     }
 
-    pub fn database(&self) -> PathBuf {
-        self.path.join(DATABASE)
+    /// Where the rows are: in the directory, or in a database elsewhere.
+    pub fn storage(&self, url: Option<&str>) -> Result<Storage> {
+        storage(&self.path, url)
     }
 
     /// The signing secret: the given one, else the directory's, made on first use.
@@ -80,6 +83,16 @@ impl DataDir {
             }
             Err(error) => Err(at(&path)(error).into()),
         }
+    }
+}
+
+pub(crate) fn storage(data_dir: &Path, url: Option<&str>) -> Result<Storage> {
+    match url {
+        None | Some("" | "sqlite") => Ok(Storage::Sqlite(data_dir.join(DATABASE))),
+        Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+            Ok(Storage::Postgres { url: url.to_owned(), copies: data_dir.join(BACKUPS) })
+        }
+        Some(_) => Err(store::Error::BadStorageUrl("LONGHOUSE_STORAGE_URL").into()),
     }
 }
 

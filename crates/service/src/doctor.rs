@@ -10,8 +10,8 @@ use std::path::Path;
 pub async fn examine(ctx: &Ctx) -> Result<Vec<Check>> {
     ctx.caller.require_admin()?;
     let mut checks = check(&ctx.house).checks;
-    checks.push(match ctx.house.store().check_pages().await {
-        Ok(()) => good("pages", "every page of the database is whole"),
+    checks.push(match ctx.house.store().check().await {
+        Ok(detail) => good("pages", detail),
         Err(error) => bad("pages", error.to_string()),
     });
     let verdict = audit::verify(ctx).await?;

@@ -21,14 +21,16 @@ impl Error {
             Self::Refused(refusal) => refusal.code,
             Self::Store(error) if error.is_full() => Code::StorageFull,
             Self::Store(store::Error::QueueFull) => Code::QueueFull,
-            Self::Store(store::Error::Unavailable(_)) => Code::Unavailable,
+            Self::Store(store::Error::Unavailable(_) | store::Error::Lost(_) | store::Error::Conflict) => {
+                Code::Unavailable
+            }
             Self::Store(_) | Self::NeedsTokenCount => Code::Internal,
         }
     }
 
-    /// Whether another process has the data directory open.
+    /// Whether another process has the data directory or its database open.
     pub fn is_in_use(&self) -> bool {
-        matches!(self, Self::Store(store::Error::InUse(_)))
+        matches!(self, Self::Store(store::Error::InUse(_) | store::Error::DatabaseInUse))
     }
 
     /// What the caller is told. Faults of the house are named, their inner texts stay in the log.
@@ -42,7 +44,7 @@ impl Error {
                     Code::StorageFull => "the disk is full: nothing was changed; free some space and try again",
                     Code::QueueFull => "too many writes are waiting: try again in a moment",
                     Code::Unavailable => {
-                        "the house cannot write to disk now: nothing was acknowledged; try again later"
+                        "the house cannot reach its database or disk now: nothing was acknowledged; try again later"
                     }
                     _ => "something went wrong in the house; the log says what",
                 },

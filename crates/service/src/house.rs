@@ -29,6 +29,15 @@ pub struct Options {
     pub data_dir: std::path::PathBuf,
     /// `LONGHOUSE_SECRET`, if it is set.
     pub secret: Option<String>,
+    /// `LONGHOUSE_STORAGE_URL`, if it is set; else the rows are in the data directory.
+    pub storage_url: Option<String>,
+}
+
+impl Options {
+    /// A house all of which is in its data directory.
+    pub fn in_folder(data_dir: impl Into<std::path::PathBuf>) -> Self {
+        Self { data_dir: data_dir.into(), secret: None, storage_url: None }
+    }
 }
 
 impl House {
@@ -36,7 +45,8 @@ impl House {
     pub async fn open(options: Options, surroundings: Arc<dyn Surroundings>) -> Result<(Self, bool)> {
         let data_dir = DataDir::enter(&options.data_dir)?;
         let secret = data_dir.secret(options.secret.as_deref(), surroundings.as_ref())?;
-        let store = Store::open(store::Options::new(data_dir.database()))?;
+        let storage = data_dir.storage(options.storage_url.as_deref())?;
+        let store = Store::open(store::Options::new(storage)).await?;
         let rooms = Rooms {
             authority: Authority::new(&store),
             store,

@@ -17,21 +17,33 @@ pub enum Error {
     #[error("the store is not taking writes: {0}")]
     Unavailable(String),
     #[error(
-        "{path} was written by a newer Longhouse (schema {found}, this one knows {known}): use that version or a backup"
+        "{place} was written by a newer Longhouse (schema {found}, this one knows {known}): use that version or a backup"
     )]
-    NewerSchema { path: PathBuf, found: i64, known: i64 },
-    #[error("{path} is not a Longhouse database, or its history of migrations is not ours: {reason}")]
-    ForeignFile { path: PathBuf, reason: String },
+    NewerSchema { place: String, found: i64, known: i64 },
+    #[error("{place} is not a Longhouse database, or its history of migrations is not ours: {reason}")]
+    Foreign { place: String, reason: String },
     #[error(
-        "the upgrade of {path} from schema {from} failed: {source}. Nothing was lost: to go back, stop, put {copy} in its place and start the version you had"
+        "the upgrade of {place} from schema {from} failed: {source}. Nothing was lost: to go back, stop, put {copy} in its place and start the version you had"
     )]
-    Migration { path: PathBuf, from: i64, copy: PathBuf, source: rusqlite::Error },
+    Migration { place: String, from: i64, copy: PathBuf, source: Box<Error> },
     #[error("the data directory {0} is in use by another process")]
     InUse(PathBuf),
+    #[error("the PostgreSQL database is in use by another Longhouse")]
+    DatabaseInUse,
+    #[error("{0} is not a storage address: give `sqlite`, or postgres://user:password@host/database")]
+    BadStorageUrl(&'static str),
+    /// Others got in between; nothing happened.
+    #[error("others wrote the same rows at the same time")]
+    Conflict,
+    /// The database cannot be reached.
+    #[error("the database cannot be reached: {0}")]
+    Lost(String),
     #[error("{0}")]
     File(#[from] std::io::Error),
     #[error("the database failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
+    #[error("the database failed: {0}")]
+    Postgres(#[from] sqlx::Error),
     /// A row does not have the shape that was written: corruption, or a defect.
     #[error("a stored row is not as it was written: {0}")]
     BadRow(String),
@@ -41,35 +53,78 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether this error says that the disk is full, however SQLite wrapped it.
+    /// Whether this error says that the disk is full, however the engine wrapped it.
     pub fn is_full(&self) -> bool {
         match self {
             Self::StorageFull => true,
             Self::Sqlite(error) => error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
+            Self::Postgres(_) => self.is_state("53100"),
             Self::File(error) => matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded),
             _ => false,
         }
     }
 
-    /// Whether the disk or the file failed, as against a statement that was refused.
+    /// Whether PostgreSQL gave this code, or one of this class.
+    fn is_state(&self, start: &str) -> bool {
+        let Self::Postgres(sqlx::Error::Database(error)) = self else { return false };
+        error.code().is_some_and(|code| code.starts_with(start))
+    }
+
+    /// Whether the transaction was given up because others got in between: it may be run again.
+    pub(crate) fn is_conflict(&self) -> bool {
+        matches!(self, Self::Conflict) || self.is_state("40001") || self.is_state("40P01")
+    }
+
+    /// Whether the database cannot be reached, or is going away or coming up.
+    pub(crate) fn is_lost(&self) -> bool {
+        match self {
+            Self::Lost(_) => true,
+            Self::Postgres(sqlx::Error::Database(_)) => ["08", "57P", "53300"].iter().any(|state| self.is_state(state)),
+            Self::Postgres(error) => {
+                matches!(error, sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the engine failed, as against a statement that was refused.
     pub(crate) fn is_fault(&self) -> bool {
-        use rusqlite::ErrorCode as Code;
-        let Self::Sqlite(error) = self else { return self.is_full() };
-        matches!(
-            error.sqlite_error_code(),
-            Some(
-                Code::DiskFull
-                    | Code::SystemIoFailure
-                    | Code::DatabaseCorrupt
-                    | Code::NotADatabase
-                    | Code::OutOfMemory
-                    | Code::ReadOnly
-            )
-        )
+        match self {
+            Self::Sqlite(error) => is_sqlite_fault(error),
+            Self::Postgres(sqlx::Error::Database(_)) => {
+                // Bad data, broken constraints, bad statements and what is too large are the statement's own.
+                !["22", "23", "42", "54"].iter().any(|class| self.is_state(class))
+            }
+            Self::Postgres(_) => true,
+            _ => self.is_full(),
+        }
     }
 
     /// What everybody whose work went down with a failed transaction is told.
     pub(crate) fn shared(&self) -> Self {
-        if self.is_full() { Self::StorageFull } else { Self::Unavailable(self.to_string()) }
+        if self.is_full() {
+            Self::StorageFull
+        } else if self.is_conflict() {
+            Self::Conflict
+        } else if self.is_lost() {
+            Self::Lost(self.to_string())
+        } else {
+            Self::Unavailable(self.to_string())
+        }
     }
+}
+
+fn is_sqlite_fault(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode as Code;
+    matches!(
+        error.sqlite_error_code(),
+        Some(
+            Code::DiskFull
+                | Code::SystemIoFailure
+                | Code::DatabaseCorrupt
+                | Code::NotADatabase
+                | Code::OutOfMemory
+                | Code::ReadOnly
+        )
+    )
 }

@@ -40,41 +40,33 @@ fn read(mut row: Row) -> Result<RecordedEvent> {
     })
 }
 
+/// An event on its way into the log; it gets its number just before the commit.
+pub(crate) struct PendingEvent {
+    event: RecordedEvent,
+    at: Timestamp,
+}
+
+impl PendingEvent {
+    pub(crate) fn recorded(self) -> Arc<RecordedEvent> {
+        Arc::new(self.event)
+    }
+}
+
 impl Events<'_> {
     /// Records an event as the session's next; it is told to others when the transaction has committed.
-    pub async fn append(&mut self, counters: &mut ContextCounters, event: &Event) -> Result<()> {
+    pub fn append(&mut self, counters: &mut ContextCounters, event: &Event) {
         counters.event_seq += 1;
-        let data = event.render(self.workspace);
-        let readable_by = event.readable_by.as_ref().map(to_json).transpose()?;
-        let key = event.key.as_ref().map(|key| key.as_str());
-        let seq = self
-            .tx
-            .insert_numbered(
-                "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-                params![
-                    self.workspace.as_str(),
-                    event.session.as_str(),
-                    counters.event_seq,
-                    event.kind.as_str(),
-                    key,
-                    readable_by.as_deref(),
-                    event.at,
-                    data.as_str(),
-                ],
-            )
-            .await?;
-        self.tx.events.push(Arc::new(RecordedEvent {
-            seq,
+        let recorded = RecordedEvent {
+            seq: 0,
             session_seq: counters.event_seq,
             workspace: self.workspace.clone(),
             session: event.session.clone(),
             kind: event.kind.as_str().to_owned(),
-            key: key.map(str::to_owned),
+            key: event.key.as_ref().map(|key| key.as_str().to_owned()),
             readable_by: event.readable_by.clone(),
-            data,
-        }));
-        Ok(())
+            data: event.render(self.workspace),
+        };
+        self.tx.events.push(PendingEvent { event: recorded, at: event.at });
     }
 
     /// A session's events after `session_seq`.
@@ -92,6 +84,33 @@ impl Events<'_> {
 }
 
 impl Tx {
+    /// Writes the events that were gathered and not written yet.
+    pub(crate) async fn write_events(&mut self) -> Result<()> {
+        if self.events_written == self.events.len() {
+            return Ok(());
+        }
+        let reserved = self.connection.reserve_event_numbers().await;
+        self.noting_faults(reserved)?;
+        for index in self.events_written..self.events.len() {
+            let PendingEvent { event, at } = &self.events[index];
+            let readable_by = event.readable_by.as_ref().map(to_json).transpose()?;
+            let params = params![
+                event.workspace.as_str(),
+                event.session.as_str(),
+                event.session_seq,
+                event.kind.as_str(),
+                event.key.as_deref(),
+                readable_by.as_deref(),
+                *at,
+                event.data.as_str(),
+            ];
+            let inserted = self.connection.insert_event(params).await;
+            self.events[index].event.seq = self.noting_faults(inserted)?;
+            self.events_written += 1;
+        }
+        Ok(())
+    }
+
     /// Events after `seq` in every workspace that `user` is a member of.
     pub async fn events_seen_by(&mut self, user: &UserId, seq: u64, limit: u64) -> Result<Vec<RecordedEvent>> {
         let rows = self

@@ -5,19 +5,23 @@
 //! through a user's memberships where the workspace is what is looked for; the house's own views say so.
 
 mod audit;
-mod backups;
+mod connection;
 mod entries;
 mod error;
 mod events;
 mod fan_out;
 mod history;
 mod idempotency;
+mod jobs;
+mod leases;
 mod migrations;
 mod operation;
+mod postgres;
 mod queue;
 mod rows;
 mod scope;
 mod sessions;
+mod shared;
 mod sign_in_codes;
 mod snapshots;
 mod sqlite;
@@ -31,8 +35,10 @@ pub use error::{Error, Result};
 pub use events::Retention;
 pub use fan_out::{Bell, News, Watch};
 pub use idempotency::{Claim, StoredOutcome};
+pub use leases::Lease;
 pub use operation::Operation;
 pub use scope::Scope;
+pub use shared::{Condition, WriterFigures};
 pub use snapshots::FrozenEntry;
-pub use store::{Condition, Options, Store, WriterFigures};
+pub use store::{Options, Storage, Store};
 pub use tx::Tx;

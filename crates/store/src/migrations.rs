@@ -1,159 +1,65 @@
-//! The schema's history: append-only steps, each applied once, each in its own transaction.
+//! The schema's history: append-only steps, each applied once, written for each engine.
 
-use crate::{Error, Result, backups};
+use crate::{Error, Result};
 use data_encoding::HEXLOWER;
-use rusqlite::Connection;
 use sha2::{Digest, Sha256};
-use std::path::Path;
 
 pub(crate) struct Migration {
     pub(crate) version: i64,
-    name: &'static str,
-    sql: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) sqlite: &'static str,
+    pub(crate) postgres: &'static str,
 }
 
-pub(crate) const MIGRATIONS: &[Migration] = &[
-    Migration { version: 1, name: "identity", sql: include_str!("../migrations/0001_identity.sql") },
-    Migration { version: 2, name: "shared_context", sql: include_str!("../migrations/0002_shared_context.sql") },
-    Migration { version: 3, name: "record", sql: include_str!("../migrations/0003_record.sql") },
-];
-
-/// "LNGH": marks a file as ours.
-const APPLICATION_ID: i64 = 0x4C4E_4748;
-
-impl Migration {
-    fn checksum(&self) -> String {
-        HEXLOWER.encode(&Sha256::digest(self.sql.as_bytes()))
-    }
+macro_rules! steps {
+    ($($version:literal $name:literal),* $(,)?) => {
+        &[$(Migration {
+            version: $version,
+            name: $name,
+            sqlite: include_str!(concat!("../migrations/sqlite/000", $version, "_", $name, ".sql")),
+            postgres: include_str!(concat!("../migrations/postgres/000", $version, "_", $name, ".sql")),
+        }),*]
+    };
 }
 
-/// Brings the database at `path` to the newest schema. A copy of an older one is put aside first.
-pub(crate) fn migrate(connection: &mut Connection, path: &Path, steps: &[Migration]) -> Result<()> {
-    let foreign = |reason: &str| Error::ForeignFile { path: path.to_owned(), reason: reason.to_owned() };
-    connection.execute_batch(&format!(
-        "PRAGMA application_id = {APPLICATION_ID};
-         CREATE TABLE IF NOT EXISTS schema_migrations (
-           version BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL);"
-    ))?;
-    let applied = applied(connection)?;
-    let known = steps.last().map_or(0, |step| step.version);
-    let found = applied.last().map_or(0, |(version, _)| *version);
-    if found > known {
-        return Err(Error::NewerSchema { path: path.to_owned(), found, known });
+pub(crate) const MIGRATIONS: &[Migration] = steps![1 "identity", 2 "shared_context", 3 "record", 4 "leases"];
+
+/// What a database says about itself.
+pub(crate) struct Applied {
+    /// Version and checksum of each step, in order.
+    pub(crate) steps: Vec<(i64, String)>,
+    /// How the database is called in an error.
+    pub(crate) place: String,
+}
+
+impl Applied {
+    pub(crate) fn version(&self) -> i64 {
+        self.steps.last().map_or(0, |(version, _)| *version)
     }
-    for ((version, checksum), step) in applied.iter().zip(steps) {
-        if *version != step.version || *checksum != step.checksum() {
-            return Err(foreign("a migration that was applied is not the one this version has"));
+
+    /// Which of the known steps are still to be applied. A newer database, or one with another history, is refused.
+    pub(crate) fn missing<'m>(
+        &self,
+        known: &'m [Migration],
+        text: fn(&Migration) -> &'static str,
+    ) -> Result<&'m [Migration]> {
+        let newest = known.last().map_or(0, |step| step.version);
+        if self.version() > newest {
+            return Err(Error::NewerSchema { place: self.place.clone(), found: self.version(), known: newest });
         }
+        let ours = self
+            .steps
+            .iter()
+            .zip(known)
+            .all(|((version, sum), step)| *version == step.version && *sum == checksum(text(step)));
+        if ours && self.steps.len() <= known.len() {
+            return Ok(&known[self.steps.len()..]);
+        }
+        let reason = "a migration that was applied is not the one this version has".to_owned();
+        Err(Error::Foreign { place: self.place.clone(), reason })
     }
-    let missing = &steps[applied.len()..];
-    if missing.is_empty() {
-        return Ok(());
-    }
-    if found == 0 {
-        return apply(connection, missing).map_err(Error::from);
-    }
-    let copy = backups::copy_aside(connection, path, found)?;
-    tracing::info!(from = found, to = known, copy = %copy.display(), "upgrading the database; a copy was put aside");
-    apply(connection, missing).map_err(|source| Error::Migration { path: path.to_owned(), from: found, copy, source })
 }
 
-/// Refuses a file that another program made, before anything about it is changed.
-pub(crate) fn check_owner(connection: &Connection, path: &Path) -> Result<()> {
-    let tables: i64 = connection.query_row("SELECT COUNT(*) FROM sqlite_master", [], |row| row.get(0))?;
-    if tables == 0 || is_ours(connection)? {
-        return Ok(());
-    }
-    Err(Error::ForeignFile { path: path.to_owned(), reason: "another program made it".into() })
-}
-
-/// Whether the file carries our mark.
-pub(crate) fn is_ours(connection: &Connection) -> Result<bool> {
-    let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    Ok(application == APPLICATION_ID)
-}
-
-fn applied(connection: &Connection) -> rusqlite::Result<Vec<(i64, String)>> {
-    let mut statement = connection.prepare("SELECT version, checksum FROM schema_migrations ORDER BY version")?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    rows.collect()
-}
-
-fn apply(connection: &mut Connection, steps: &[Migration]) -> rusqlite::Result<()> {
-    for step in steps {
-        let transaction = connection.transaction()?;
-        transaction.execute_batch(step.sql)?;
-        transaction.execute(
-            "INSERT INTO schema_migrations (version, name, checksum) VALUES (?1, ?2, ?3)",
-            (step.version, step.name, step.checksum()),
-        )?;
-        transaction.commit()?;
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sqlite;
-
-    fn open(path: &Path) -> Connection {
-        sqlite::open_writer(path).unwrap()
-    }
-
-    #[test]
-    fn an_older_database_is_copied_aside_before_it_is_upgraded() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("longhouse.db");
-        let mut connection = open(&path);
-        migrate(&mut connection, &path, &MIGRATIONS[..1]).unwrap();
-        connection.execute("INSERT INTO users (id, role, created_at) VALUES ('usr_a', 'member', 1)", []).unwrap();
-        migrate(&mut connection, &path, MIGRATIONS).unwrap();
-        let users: i64 = connection.query_row("SELECT COUNT(*) FROM users", [], |row| row.get(0)).unwrap();
-        assert_eq!(users, 1);
-
-        let copies: Vec<_> = std::fs::read_dir(dir.path().join("backups")).unwrap().collect();
-        assert_eq!(copies.len(), 1);
-        let copy = open(&copies[0].as_ref().unwrap().path());
-        let version: i64 = copy.query_row("SELECT MAX(version) FROM schema_migrations", [], |row| row.get(0)).unwrap();
-        assert_eq!(version, 1);
-    }
-
-    #[test]
-    fn a_newer_database_is_refused_untouched() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("longhouse.db");
-        let mut connection = open(&path);
-        migrate(&mut connection, &path, MIGRATIONS).unwrap();
-        let refused = migrate(&mut connection, &path, &MIGRATIONS[..2]).unwrap_err();
-        assert!(matches!(refused, Error::NewerSchema { found: 3, known: 2, .. }), "{refused}");
-    }
-
-    #[test]
-    fn a_failing_step_leaves_the_old_schema_and_names_the_copy() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("longhouse.db");
-        let mut connection = open(&path);
-        migrate(&mut connection, &path, &MIGRATIONS[..1]).unwrap();
-        let broken = [
-            Migration { version: 1, name: "identity", sql: MIGRATIONS[0].sql },
-            Migration { version: 2, name: "broken", sql: "CREATE TABLE fine (a TEXT); CREATE TABLE users (a TEXT);" },
-        ];
-        let error = migrate(&mut connection, &path, &broken).unwrap_err();
-        assert!(matches!(&error, Error::Migration { from: 1, copy, .. } if copy.exists()), "{error}");
-        let fine: i64 = connection
-            .query_row("SELECT COUNT(*) FROM sqlite_master WHERE name = 'fine'", [], |row| row.get(0))
-            .unwrap();
-        assert_eq!(fine, 0, "a failed step leaves nothing behind");
-    }
-
-    #[test]
-    fn a_file_of_another_program_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("longhouse.db");
-        let connection = open(&path);
-        connection.execute_batch("CREATE TABLE notes (a TEXT)").unwrap();
-        drop(connection);
-        assert!(matches!(sqlite::open_writer(&path), Err(Error::ForeignFile { .. })));
-    }
+pub(crate) fn checksum(sql: &str) -> String {
+    HEXLOWER.encode(&Sha256::digest(sql.as_bytes()))
 }

@@ -1,7 +1,9 @@
 //! An operation: what one caller wants done in one transaction.
 
-use crate::{Error, Tx};
+use crate::{Error, Result, Tx};
 use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
 /// Runs against one transaction: all of it happens, or none.
 ///
@@ -13,4 +15,12 @@ pub trait Operation: Send + Sync + 'static {
     type Error: From<Error> + Send + 'static;
 
     fn run(&self, tx: &mut Tx) -> impl Future<Output = Result<Self::Output, Self::Error>> + Send;
+}
+
+/// Runs a future to its end that cannot wait, because on SQLite there is nothing that would wake it.
+pub(crate) fn ready<T>(future: impl Future<Output = T>) -> Result<T> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(outcome) => Ok(outcome),
+        Poll::Pending => Err(Error::BadOperation("it waited for something other than the transaction")),
+    }
 }

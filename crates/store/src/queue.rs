@@ -26,6 +26,11 @@ pub(crate) enum Refused<J> {
     Closed(J),
 }
 
+/// Half of the places at most for one workspace: a flood must not take those of others.
+pub(crate) fn is_full(length: usize, line: usize, capacity: usize) -> bool {
+    length >= capacity || line >= capacity.div_ceil(2)
+}
+
 impl<J> FairQueue<J> {
     pub(crate) fn new(capacity: usize) -> Self {
         let lines = Lines { waiting: HashMap::new(), turns: VecDeque::new(), length: 0, closed: false };
@@ -42,9 +47,8 @@ impl<J> FairQueue<J> {
         if lines.closed {
             return Err(Refused::Closed(job));
         }
-        // Half of the places at most for one workspace: a flood must not take those of others.
         let line = lines.waiting.get(workspace).map_or(0, VecDeque::len);
-        if lines.length >= self.capacity || line >= self.capacity.div_ceil(2) {
+        if is_full(lines.length, line, self.capacity) {
             return Err(Refused::Full(job));
         }
         lines.push(workspace, job);

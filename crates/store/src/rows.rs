@@ -2,42 +2,53 @@
 
 use crate::{Error, Result};
 
-/// A parameter of a statement.
+/// A parameter of a statement. What is missing still has a type: an engine may prepare a statement for it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Param<'a> {
-    Null,
-    Integer(i64),
-    Text(&'a str),
+    Integer(Option<i64>),
+    Text(Option<&'a str>),
 }
+
+/// What can be a parameter, there or missing.
+pub(crate) trait Bind<'a>: Into<Param<'a>> {
+    const MISSING: Param<'a>;
+}
+
+macro_rules! bind {
+    ($($value:ty => $kind:ident),*) => {
+        $(impl<'a> Bind<'a> for $value { const MISSING: Param<'a> = Param::$kind(None); })*
+    };
+}
+bind!(&'a str => Text, i64 => Integer, u64 => Integer, domain::times::Timestamp => Integer);
 
 impl<'a> From<&'a str> for Param<'a> {
     fn from(text: &'a str) -> Self {
-        Self::Text(text)
+        Self::Text(Some(text))
     }
 }
 
 impl From<i64> for Param<'_> {
     fn from(number: i64) -> Self {
-        Self::Integer(number)
+        Self::Integer(Some(number))
     }
 }
 
 impl From<u64> for Param<'_> {
     fn from(number: u64) -> Self {
         // Counters stay far below; saturating keeps order should one ever not.
-        Self::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+        Self::Integer(Some(i64::try_from(number).unwrap_or(i64::MAX)))
     }
 }
 
 impl From<domain::times::Timestamp> for Param<'_> {
     fn from(at: domain::times::Timestamp) -> Self {
-        Self::Integer(at.as_ms())
+        Self::Integer(Some(at.as_ms()))
     }
 }
 
-impl<'a, T: Into<Param<'a>>> From<Option<T>> for Param<'a> {
+impl<'a, T: Bind<'a>> From<Option<T>> for Param<'a> {
     fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Null, Into::into)
+        value.map_or(T::MISSING, Into::into)
     }
 }
 
@@ -54,6 +65,24 @@ pub(crate) enum Value {
     Text(String),
 }
 
+impl Value {
+    pub(crate) fn into_integer(self) -> Result<Option<i64>> {
+        match self {
+            Self::Null => Ok(None),
+            Self::Integer(number) => Ok(Some(number)),
+            Self::Text(_) => Err(Error::BadRow("text where a number belongs".into())),
+        }
+    }
+
+    pub(crate) fn into_text(self) -> Result<Option<String>> {
+        match self {
+            Self::Null => Ok(None),
+            Self::Text(text) => Ok(Some(text)),
+            Self::Integer(_) => Err(Error::BadRow("a number where text belongs".into())),
+        }
+    }
+}
+
 /// A row, read from left to right.
 #[derive(Debug)]
 pub(crate) struct Row(std::vec::IntoIter<Value>);
@@ -63,16 +92,16 @@ impl Row {
         Self(values.into_iter())
     }
 
+    pub(crate) fn into_values(self) -> Vec<Value> {
+        self.0.collect()
+    }
+
     fn next(&mut self) -> Result<Value> {
         self.0.next().ok_or_else(|| Error::BadRow("a column is missing".into()))
     }
 
     pub(crate) fn optional_integer(&mut self) -> Result<Option<i64>> {
-        match self.next()? {
-            Value::Null => Ok(None),
-            Value::Integer(number) => Ok(Some(number)),
-            Value::Text(_) => Err(Error::BadRow("text where a number belongs".into())),
-        }
+        self.next()?.into_integer()
     }
 
     pub(crate) fn integer(&mut self) -> Result<i64> {
@@ -84,11 +113,7 @@ impl Row {
     }
 
     pub(crate) fn optional_text(&mut self) -> Result<Option<String>> {
-        match self.next()? {
-            Value::Null => Ok(None),
-            Value::Text(text) => Ok(Some(text)),
-            Value::Integer(_) => Err(Error::BadRow("a number where text belongs".into())),
-        }
+        self.next()?.into_text()
     }
 
     pub(crate) fn text(&mut self) -> Result<String> {

@@ -191,6 +191,8 @@ impl Sessions<'_> {
 
     /// Removes the session and everything in it. The audit stays.
     pub async fn remove(&mut self, id: &SessionId) -> Result<()> {
+        // Those that wait to be written have to be there to be removed.
+        self.tx.write_events().await?;
         let deletions = [
             "DELETE FROM snapshot_entries WHERE workspace = $1 AND session = $2",
             "DELETE FROM snapshots WHERE workspace = $1 AND session = $2",

@@ -1,12 +1,23 @@
 //! SQLite: how its connections are opened, checked and closed.
 
-pub(crate) mod readers;
-pub(crate) mod writer;
+pub(crate) mod backups;
+pub(crate) mod migrations;
+mod readers;
+pub(crate) mod statements;
+mod writer;
 
-use crate::{Error, Result, migrations};
+use crate::jobs::Job;
+use crate::queue::{FairQueue, Refused};
+use crate::shared::Shared;
+use crate::{Error, Operation, Result};
+use domain::ids::WorkspaceId;
+use readers::Readers;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use writer::{Rooms, Writer};
 
 /// Pages in the log before a commit also moves them into the database: larger means fewer pauses.
 const CHECKPOINT_PAGES: i64 = 6_000;
@@ -15,6 +26,60 @@ const PAGE_BYTES: i64 = 2_048;
 /// Negative = KiB. Pages that the writer has to read again cost it more than anything else.
 const WRITER_CACHE_KIB: i64 = -32_000;
 const STATEMENTS_CACHED: usize = 128;
+
+/// A database in a file, with the one thread that writes to it.
+pub(crate) struct Sqlite {
+    path: PathBuf,
+    rooms: Arc<Rooms>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Sqlite {
+    /// Opens the database, brings its schema up to date and starts the writer.
+    pub(crate) fn open(path: &Path, queue_capacity: usize, shared: Arc<Shared>) -> Result<Self> {
+        let mut connection = open_writer(path)?;
+        migrations::migrate(&mut connection, path, crate::migrations::MIGRATIONS)?;
+        let readers = Readers::new(path.to_owned());
+        let rooms = Arc::new(Rooms { queue: FairQueue::new(queue_capacity), readers, shared });
+        let writer = Writer::new(path.to_owned(), connection, rooms.clone());
+        let thread = std::thread::Builder::new().name("writer".into()).spawn(move || writer.run())?;
+        Ok(Self { path: path.to_owned(), rooms, thread: Mutex::new(Some(thread)) })
+    }
+
+    pub(crate) fn push(&self, turn: &WorkspaceId, job: Box<dyn Job>) -> Result<(), Refused<Box<dyn Job>>> {
+        self.rooms.queue.push(turn, job)
+    }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.rooms.queue.len()
+    }
+
+    pub(crate) fn read<O: Operation>(&self, operation: &O) -> Result<O::Output, O::Error> {
+        self.rooms.readers.run(operation)
+    }
+
+    pub(crate) fn copy_to(&self, target: &Path) -> Result<()> {
+        backups::copy(&open_reader(&self.path)?, target)
+    }
+
+    pub(crate) fn check(&self) -> Result<String> {
+        integrity_check(&open_reader(&self.path)?, &self.path)?;
+        Ok("every page of the database is whole".into())
+    }
+
+    pub(crate) fn stop_taking(&self) {
+        self.rooms.queue.close();
+    }
+
+    pub(crate) async fn close(&self) {
+        self.stop_taking();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A writer that panicked has nothing left to finish.
+            let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+        }
+    }
+}
 
 // The one place that opens a database for writing.
 #[allow(clippy::disallowed_methods)]
@@ -64,7 +129,7 @@ pub(crate) fn integrity_check(connection: &Connection, path: &Path) -> Result<()
     if verdict == "ok" {
         return Ok(());
     }
-    Err(Error::ForeignFile { path: path.to_owned(), reason: format!("its pages are damaged: {verdict}") })
+    Err(Error::Foreign { place: path.display().to_string(), reason: format!("its pages are damaged: {verdict}") })
 }
 
 /// Opens the database again after a failed write to disk. What the log holds is written afresh into the database

@@ -1,68 +1,37 @@
 //! The store: one handle, cheap to clone, to everything that is kept.
 
 use crate::fan_out::{Bell, Watch};
-use crate::queue::{FairQueue, Refused};
-use crate::sqlite::readers::Readers;
-use crate::sqlite::writer::{Job, PendingOperation, Writer, WriterShared};
-use crate::{Error, Operation, Result, Tx, backups, migrations, sqlite};
+use crate::jobs::{Job, PendingOperation};
+use crate::migrations::MIGRATIONS;
+use crate::postgres::{self, Postgres};
+use crate::queue::Refused;
+use crate::shared::{Condition, Shared, WriterFigures};
+use crate::sqlite::{self, Sqlite};
+use crate::{Error, Operation, Result};
 use domain::ids::{SessionId, WorkspaceId};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::sync::Arc;
 use tokio::sync::{Notify, oneshot, watch};
 
-#[derive(Debug, Clone)]
+/// Where the rows are.
+#[derive(Clone, PartialEq)]
+pub enum Storage {
+    /// A database file.
+    Sqlite(PathBuf),
+    /// A PostgreSQL database by its address; copies of an older one are put into the folder.
+    Postgres { url: String, copies: PathBuf },
+}
+
+#[derive(Clone)]
 pub struct Options {
-    /// The database file.
-    pub path: PathBuf,
+    pub storage: Storage,
     /// How many writes may wait.
     pub queue_capacity: usize,
 }
 
 impl Options {
-    pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), queue_capacity: 10_000 }
-    }
-}
-
-/// Whether writes are being taken.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Condition {
-    Healthy,
-    /// The last write found the disk full; the next one tries again.
-    Full,
-    /// The last write to disk failed; nothing is acknowledged until the database has been opened again and checked.
-    Failed(String),
-}
-
-impl Condition {
-    pub(crate) fn from_failure(error: &Error) -> Self {
-        if error.is_full() { Self::Full } else { Self::Failed(error.to_string()) }
-    }
-
-    pub(crate) fn refusal(&self) -> Error {
-        match self {
-            Self::Full => Error::StorageFull,
-            _ => Error::Unavailable("the last write to disk failed; the database is being checked".into()),
-        }
-    }
-}
-
-/// What the writer has done, for the metrics page.
-#[derive(Debug, Default)]
-pub struct WriterFigures {
-    pub commits: AtomicU64,
-    pub operations: AtomicU64,
-    pub commit_micros: AtomicU64,
-}
-
-impl WriterFigures {
-    pub(crate) fn committed(&self, operations: usize, took: Duration) {
-        self.commits.fetch_add(1, Ordering::Relaxed);
-        self.operations.fetch_add(operations as u64, Ordering::Relaxed);
-        self.commit_micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    pub fn new(storage: Storage) -> Self {
+        Self { storage, queue_capacity: 10_000 }
     }
 }
 
@@ -72,36 +41,37 @@ pub struct Store {
 }
 
 struct Inner {
-    path: PathBuf,
-    writer: Arc<WriterShared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    engine: Engine,
+    shared: Arc<Shared>,
+}
+
+enum Engine {
+    Sqlite(Arc<Sqlite>),
+    Postgres(Arc<Postgres>),
 }
 
 impl Store {
-    /// Opens the database, brings its schema up to date and starts the writer.
-    pub fn open(options: Options) -> Result<Self> {
-        let mut connection = sqlite::open_writer(&options.path)?;
-        migrations::migrate(&mut connection, &options.path, migrations::MIGRATIONS)?;
-        let shared = Arc::new(WriterShared {
-            queue: FairQueue::new(options.queue_capacity),
-            readers: Readers::new(options.path.clone()),
-            fan_out: crate::fan_out::FanOut::default(),
-            condition: Mutex::new(Condition::Healthy),
-            figures: WriterFigures::default(),
-            rights: watch::Sender::new(0),
-            expiry_set: Notify::new(),
-        });
-        let writer = Writer::new(options.path.clone(), Tx::sqlite(connection), shared.clone());
-        let thread = std::thread::Builder::new().name("writer".into()).spawn(move || writer.run())?;
-        let inner = Inner { path: options.path, writer: shared, thread: Mutex::new(Some(thread)) };
-        Ok(Self { inner: Arc::new(inner) })
+    /// Opens the database and brings its schema up to date.
+    pub async fn open(options: Options) -> Result<Self> {
+        let (shared, capacity) = (Arc::<Shared>::default(), options.queue_capacity);
+        let engine = match &options.storage {
+            Storage::Sqlite(path) => Engine::Sqlite(Arc::new(Sqlite::open(path, capacity, shared.clone())?)),
+            Storage::Postgres { url, copies } => {
+                Engine::Postgres(Postgres::open(url, copies, capacity, shared.clone()).await?)
+            }
+        };
+        Ok(Self { inner: Arc::new(Inner { engine, shared }) })
     }
 
     /// Runs an operation in the order its workspace's turn comes. When this returns `Ok`, it is on disk.
     pub async fn write<O: Operation>(&self, turn: &WorkspaceId, operation: O) -> Result<O::Output, O::Error> {
         let (reply, answer) = oneshot::channel();
-        let job: Box<dyn Job> = Box::new(PendingOperation { operation, outcome: None, reply });
-        match self.inner.writer.queue.push(turn, job) {
+        let job: Box<dyn Job> = Box::new(PendingOperation::new(operation, reply));
+        let pushed = match &self.inner.engine {
+            Engine::Sqlite(sqlite) => sqlite.push(turn, job),
+            Engine::Postgres(postgres) => postgres.push(turn, job),
+        };
+        match pushed {
             Ok(()) => {}
             Err(Refused::Full(_)) => return Err(Error::QueueFull.into()),
             Err(Refused::Closed(_)) => return Err(Error::Unavailable("the house is closing".into()).into()),
@@ -111,78 +81,112 @@ impl Store {
 
     /// Runs a short read on one consistent state.
     pub async fn read<O: Operation>(&self, operation: O) -> Result<O::Output, O::Error> {
-        self.inner.writer.readers.run(&operation)
+        match &self.inner.engine {
+            Engine::Sqlite(sqlite) => sqlite.read(&operation),
+            Engine::Postgres(postgres) => postgres.read(&operation).await,
+        }
     }
 
     /// Runs a read that may take long, away from the threads that serve requests.
     pub async fn scan<O: Operation>(&self, operation: O) -> Result<O::Output, O::Error> {
-        let inner = self.inner.clone();
-        let done = tokio::task::spawn_blocking(move || inner.writer.readers.run(&operation)).await;
-        done.unwrap_or_else(|_| Err(Error::BadOperation("a read panicked").into()))
+        match &self.inner.engine {
+            Engine::Sqlite(sqlite) => {
+                let sqlite = sqlite.clone();
+                let done = tokio::task::spawn_blocking(move || sqlite.read(&operation)).await;
+                done.unwrap_or_else(|_| Err(Error::BadOperation("a read panicked").into()))
+            }
+            Engine::Postgres(postgres) => postgres.read(&operation).await,
+        }
     }
 
     pub fn watch_session(&self, workspace: &WorkspaceId, session: &SessionId) -> Watch {
-        self.inner.writer.fan_out.watch_session(workspace, session)
+        self.inner.shared.fan_out.watch_session(workspace, session)
     }
 
     pub fn bell(&self, workspaces: &[WorkspaceId]) -> Bell {
-        self.inner.writer.fan_out.bell(workspaces)
+        self.inner.shared.fan_out.bell(workspaces)
     }
 
     /// Makes a consistent copy of the database in a new file, while others write.
     pub async fn copy_to(&self, target: PathBuf) -> Result<()> {
-        let inner = self.inner.clone();
-        let done = tokio::task::spawn_blocking(move || backups::copy(&inner.writer.readers.open()?, &target)).await;
-        done.unwrap_or(Err(Error::BadOperation("a backup panicked")))
+        match &self.inner.engine {
+            Engine::Sqlite(sqlite) => {
+                let sqlite = sqlite.clone();
+                let done = tokio::task::spawn_blocking(move || sqlite.copy_to(&target)).await;
+                done.unwrap_or(Err(Error::BadOperation("a backup panicked")))
+            }
+            Engine::Postgres(postgres) => postgres.copy_to(&target).await,
+        }
     }
 
-    /// Whether every page of the database is whole.
-    pub async fn check_pages(&self) -> Result<()> {
-        let inner = self.inner.clone();
-        let check = move || sqlite::integrity_check(&inner.writer.readers.open()?, &inner.path);
-        tokio::task::spawn_blocking(check).await.unwrap_or(Err(Error::BadOperation("a check panicked")))
+    /// Whether what is kept is whole, and whether it is kept at all; a sentence about it if so.
+    pub async fn check(&self) -> Result<String> {
+        match &self.inner.engine {
+            Engine::Sqlite(sqlite) => {
+                let sqlite = sqlite.clone();
+                let done = tokio::task::spawn_blocking(move || sqlite.check()).await;
+                done.unwrap_or(Err(Error::BadOperation("a check panicked")))
+            }
+            Engine::Postgres(postgres) => postgres.check().await,
+        }
     }
 
     /// Checks a copy before it is trusted.
     pub fn check_copy(path: &Path) -> Result<()> {
-        backups::check(path)
+        sqlite::backups::check(path)
+    }
+
+    /// Brings a copy, which may be of an older schema, to the newest one.
+    pub fn upgrade_copy(path: &Path) -> Result<()> {
+        let mut connection = sqlite::open_writer(path)?;
+        sqlite::migrations::migrate(&mut connection, path, MIGRATIONS)?;
+        connection.close().map_err(|(_, error)| error.into())
+    }
+
+    /// Fills an empty PostgreSQL database from a copy of the newest schema.
+    pub async fn fill_postgres(url: &str, copy: &Path) -> Result<()> {
+        postgres::copies::from_file(url, copy).await
     }
 
     /// Moves with every commit after which somebody may do less.
     pub fn rights(&self) -> &watch::Sender<u64> {
-        &self.inner.writer.rights
+        &self.inner.shared.rights
     }
 
     /// Rung when a key was given a time to live.
     pub fn expiry_set(&self) -> &Notify {
-        &self.inner.writer.expiry_set
+        &self.inner.shared.expiry_set
     }
 
     pub fn condition(&self) -> Condition {
-        self.inner.writer.condition()
+        self.inner.shared.condition()
     }
 
     pub fn figures(&self) -> &WriterFigures {
-        &self.inner.writer.figures
+        &self.inner.shared.figures
     }
 
     pub fn waiting_writes(&self) -> usize {
-        self.inner.writer.queue.len()
+        match &self.inner.engine {
+            Engine::Sqlite(sqlite) => sqlite.waiting(),
+            Engine::Postgres(postgres) => postgres.waiting(),
+        }
     }
 
     /// Takes no more writes, finishes those that wait, closes the database.
     pub async fn close(&self) {
-        self.inner.writer.queue.close();
-        let thread = self.inner.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            // A writer that panicked has nothing left to finish.
-            let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+        match &self.inner.engine {
+            Engine::Sqlite(sqlite) => sqlite.close().await,
+            Engine::Postgres(postgres) => postgres.close().await,
         }
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.writer.queue.close();
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.stop_taking(),
+            Engine::Postgres(postgres) => postgres.stop_taking(),
+        }
     }
 }

@@ -1,28 +1,26 @@
 //! A transaction: statements in, rows out, and what is told to others only if it commits.
 
 use crate::audit::PendingAudit;
-use crate::rows::{Param, Row, Value};
+use crate::connection::Connection;
+use crate::events::PendingEvent;
+use crate::rows::{Param, Row};
 use crate::{Error, Operation, Result, Scope};
 use domain::events::RecordedEvent;
 use domain::ids::WorkspaceId;
-use rusqlite::types::{ToSqlOutput, ValueRef};
 use std::sync::Arc;
 
-/// The connection under a transaction. PostgreSQL is to become the second variant.
-pub(crate) enum Connection {
-    Sqlite(rusqlite::Connection),
-}
-
 pub struct Tx {
-    connection: Connection,
+    pub(crate) connection: Connection,
     /// Audit rows of this transaction, sealed and written just before it commits.
     pub(crate) audit: Vec<PendingAudit>,
-    /// Events of this transaction, handed to the fan-out right after it committed.
-    pub(crate) events: Vec<Arc<RecordedEvent>>,
-    /// The first failure of the disk or the file, as against a refused statement.
+    /// Events of this transaction, numbered and written just before it commits.
+    pub(crate) events: Vec<PendingEvent>,
+    /// How many of them are written already.
+    pub(crate) events_written: usize,
+    /// The first failure of the engine, as against a refused statement.
     fault: Option<Error>,
     /// What others have to be told once this has committed.
-    pub(crate) signals: Signals,
+    signals: Signals,
     /// The session that the operation under way is about.
     session_uid: Option<String>,
 }
@@ -33,19 +31,27 @@ pub(crate) struct Signals {
     pub(crate) expiry_set: bool,
 }
 
+/// What others hear about a transaction that has committed.
+pub(crate) struct Told {
+    pub(crate) signals: Signals,
+    pub(crate) events: Vec<Arc<RecordedEvent>>,
+}
+
 /// How far a transaction had got, to return to after a refusal.
 #[derive(Clone, Copy)]
 pub(crate) struct Mark {
     audit: usize,
     events: usize,
+    events_written: usize,
 }
 
 impl Tx {
-    pub(crate) fn sqlite(connection: rusqlite::Connection) -> Self {
+    pub(crate) fn on(connection: Connection) -> Self {
         Self {
-            connection: Connection::Sqlite(connection),
+            connection,
             audit: Vec::new(),
             events: Vec::new(),
+            events_written: 0,
             fault: None,
             signals: Signals::default(),
             session_uid: None,
@@ -58,17 +64,19 @@ impl Tx {
     }
 
     pub(crate) fn mark(&self) -> Mark {
-        Mark { audit: self.audit.len(), events: self.events.len() }
+        Mark { audit: self.audit.len(), events: self.events.len(), events_written: self.events_written }
     }
 
     pub(crate) fn forget_since(&mut self, mark: Mark) {
         self.audit.truncate(mark.audit);
         self.events.truncate(mark.events);
+        self.events_written = mark.events_written;
     }
 
     pub(crate) fn forget_all(&mut self) {
         self.audit.clear();
         self.events.clear();
+        self.events_written = 0;
         self.fault = None;
         self.signals = Signals::default();
         self.session_uid = None;
@@ -97,26 +105,22 @@ impl Tx {
     pub async fn attempt<O: Operation>(&mut self, operation: &O) -> Result<O::Output, O::Error> {
         let mark = self.mark();
         self.session_uid = None;
-        self.control("SAVEPOINT attempt")?;
+        self.control("SAVEPOINT attempt").await?;
         let outcome = operation.run(self).await;
         if outcome.is_err() && !self.is_over() {
             self.forget_since(mark);
-            self.control("ROLLBACK TO attempt")?;
+            self.control("ROLLBACK TO attempt").await?;
         }
         if !self.is_over() {
-            self.control("RELEASE attempt")?;
+            self.control("RELEASE attempt").await?;
         }
         outcome
     }
 
     /// Runs a statement and gives its rows.
     pub(crate) async fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>> {
-        match &mut self.connection {
-            Connection::Sqlite(connection) => {
-                let outcome = sqlite_query(connection, sql, params);
-                self.noting_faults(outcome)
-            }
-        }
+        let outcome = self.connection.query(sql, params).await;
+        self.noting_faults(outcome)
     }
 
     /// Runs a statement that gives at most one row.
@@ -126,24 +130,11 @@ impl Tx {
 
     /// Runs a statement and tells how many rows it changed.
     pub(crate) async fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64> {
-        match &mut self.connection {
-            Connection::Sqlite(connection) => {
-                let outcome = sqlite_execute(connection, sql, params);
-                self.noting_faults(outcome)
-            }
-        }
+        let outcome = self.connection.execute(sql, params).await;
+        self.noting_faults(outcome)
     }
 
-    /// Inserts one row into a table whose key the engine numbers, and gives the number.
-    pub(crate) async fn insert_numbered(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64> {
-        self.execute(sql, params).await?;
-        match &self.connection {
-            // `RETURNING` would do on both engines, but costs SQLite a table of its own for each insert.
-            Connection::Sqlite(connection) => Ok(u64::try_from(connection.last_insert_rowid()).unwrap_or(0)),
-        }
-    }
-
-    fn noting_faults<T>(&mut self, outcome: Result<T>) -> Result<T> {
+    pub(crate) fn noting_faults<T>(&mut self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome
             && error.is_fault()
             && self.fault.is_none()
@@ -153,76 +144,37 @@ impl Tx {
         outcome
     }
 
-    pub(crate) fn take_fault(&mut self) -> Option<Error> {
-        self.fault.take()
+    /// After a failure of the engine the whole transaction is lost. A full disk takes only the operation that found
+    /// it, unless SQLite has rolled everything back by itself.
+    pub(crate) fn check_faults(&mut self) -> Result<()> {
+        match self.fault.take() {
+            Some(fault) if self.is_over() || !fault.is_full() => Err(fault),
+            _ => Ok(()),
+        }
     }
 
     /// Runs `BEGIN`, `COMMIT`, `SAVEPOINT` and the like.
-    pub(crate) fn control(&mut self, sql: &'static str) -> Result<()> {
-        match &mut self.connection {
-            Connection::Sqlite(connection) => {
-                connection.prepare_cached(sql)?.execute([])?;
-                Ok(())
-            }
-        }
+    pub(crate) async fn control(&mut self, sql: &'static str) -> Result<()> {
+        self.connection.control(sql).await
     }
 
-    /// Whether the engine has given up the transaction by itself, as SQLite does after some I/O errors.
+    /// Whether the engine has given up the transaction by itself.
     pub(crate) fn is_over(&self) -> bool {
-        match &self.connection {
-            Connection::Sqlite(connection) => connection.is_autocommit(),
-        }
+        self.connection.is_over()
     }
 
-    pub(crate) fn into_sqlite(self) -> rusqlite::Connection {
-        match self.connection {
-            Connection::Sqlite(connection) => connection,
-        }
+    /// Writes what was gathered. The numbers of events come last: on PostgreSQL they are given one transaction at a
+    /// time until it has committed.
+    pub(crate) async fn seal(&mut self) -> Result<()> {
+        self.seal_audit().await?;
+        self.write_events().await
     }
-}
 
-fn bind(statement: &mut rusqlite::Statement<'_>, params: &[Param<'_>]) -> rusqlite::Result<()> {
-    for (index, param) in params.iter().enumerate() {
-        let value = match param {
-            Param::Null => ValueRef::Null,
-            Param::Integer(number) => ValueRef::Integer(*number),
-            Param::Text(text) => ValueRef::Text(text.as_bytes()),
-        };
-        statement.raw_bind_parameter(index + 1, ToSqlOutput::Borrowed(value))?;
-    }
-    Ok(())
-}
-
-fn sqlite_query(connection: &rusqlite::Connection, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>> {
-    let mut statement = connection.prepare_cached(sql)?;
-    bind(&mut statement, params)?;
-    let columns = statement.column_count();
-    let mut rows = statement.raw_query();
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let mut values = Vec::with_capacity(columns);
-        for column in 0..columns {
-            values.push(owned(row.get_ref(column)?)?);
-        }
-        found.push(Row::new(values));
-    }
-    Ok(found)
-}
-
-fn sqlite_execute(connection: &rusqlite::Connection, sql: &str, params: &[Param<'_>]) -> Result<u64> {
-    let mut statement = connection.prepare_cached(sql)?;
-    bind(&mut statement, params)?;
-    Ok(statement.raw_execute()? as u64)
-}
-
-fn owned(value: ValueRef<'_>) -> Result<Value> {
-    match value {
-        ValueRef::Null => Ok(Value::Null),
-        ValueRef::Integer(number) => Ok(Value::Integer(number)),
-        ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Value::Text(text.to_owned())),
-            Err(_) => Err(Error::BadRow("a text is not UTF-8".into())),
-        },
-        ValueRef::Real(_) | ValueRef::Blob(_) => Err(Error::BadRow("a column of an unknown type".into())),
+    /// What others are told, now that this has committed; the transaction starts anew.
+    pub(crate) fn told(&mut self) -> Told {
+        let events = std::mem::take(&mut self.events).into_iter().map(PendingEvent::recorded).collect();
+        let told = Told { signals: self.signals, events };
+        self.forget_all();
+        told
     }
 }

@@ -7,11 +7,13 @@
 mod answers;
 mod asks;
 mod clock;
+mod engines;
 mod streams;
 mod world;
 
 pub use answers::Answer;
 pub use asks::Ask;
 pub use clock::TurnedClock;
+pub use engines::{new_storage, on_postgres};
 pub use streams::{Events, StreamEvent};
 pub use world::World;

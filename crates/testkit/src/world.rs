@@ -2,10 +2,12 @@
 
 use crate::asks::Ask;
 use crate::clock::TurnedClock;
+use crate::engines::new_storage;
 use api::{App, Entrance, Options, RateLimit, entrance};
 use axum::http::Method;
 use serde_json::{Value, json};
 use service::House;
+use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -14,6 +16,7 @@ pub struct World {
     pub clock: Arc<TurnedClock>,
     entrance: Entrance,
     folder: TempDir,
+    storage_url: Option<String>,
 }
 
 impl World {
@@ -25,18 +28,29 @@ impl World {
     pub async fn with(options: Options) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let clock = Arc::new(TurnedClock::default());
-        let (house, entrance) = open(&folder, &clock, options).await;
-        Self { house, clock, entrance, folder }
+        let storage_url = new_storage().await;
+        let (house, entrance) = open(&folder, storage_url.as_deref(), &clock, options).await;
+        Self { house, clock, entrance, folder, storage_url }
     }
 
     /// Closes the house and opens it again on the same folder.
     pub async fn reopened(self) -> Self {
-        let Self { house, clock, entrance, folder } = self;
+        let Self { house, clock, entrance, folder, storage_url } = self;
         house.close().await;
         drop((house, entrance));
         let options = Options { rate_limit: RateLimit::Off, ..Options::default() };
-        let (house, entrance) = open(&folder, &clock, options).await;
-        Self { house, clock, entrance, folder }
+        let (house, entrance) = open(&folder, storage_url.as_deref(), &clock, options).await;
+        Self { house, clock, entrance, folder, storage_url }
+    }
+
+    /// A house of its own from a backup, on the same engine as this one.
+    pub async fn restored(&self, backup: &Path, data_dir: &Path) -> House {
+        let storage_url = new_storage().await;
+        service::backups::restore(backup, data_dir, storage_url.as_deref()).await.expect("restored");
+        let options = service::house::Options { storage_url, ..service::house::Options::in_folder(data_dir) };
+        let (house, first) = House::open(options, self.clock.clone()).await.expect("opened");
+        assert!(!first, "it has its people");
+        house
     }
 
     pub fn folder(&self) -> &std::path::Path {
@@ -99,8 +113,15 @@ impl World {
     }
 }
 
-async fn open(folder: &TempDir, clock: &Arc<TurnedClock>, options: Options) -> (House, Entrance) {
-    let house_options = service::house::Options { data_dir: folder.path().join("data"), secret: None };
+async fn open(
+    folder: &TempDir,
+    storage_url: Option<&str>,
+    clock: &Arc<TurnedClock>,
+    options: Options,
+) -> (House, Entrance) {
+    let storage_url = storage_url.map(str::to_owned);
+    let house_options =
+        service::house::Options { storage_url, ..service::house::Options::in_folder(folder.path().join("data")) };
     let (house, _) = House::open(house_options, clock.clone()).await.expect("the house opens");
     let entrance = entrance(App::new(house.clone(), options));
     (house, entrance)

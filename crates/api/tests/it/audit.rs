@@ -128,9 +128,7 @@ async fn a_row_that_somebody_changed_on_disk_is_found() {
     }
     std::fs::write(&path, bytes).expect("written");
     let other = world.folder().join("other");
-    service::backups::restore(&copy, &other).expect("restored");
-    let options = service::house::Options { data_dir: other, secret: None };
-    let (house, _) = service::House::open(options, world.clock.clone()).await.expect("opened");
+    let house = world.restored(&copy, &other).await;
     let signed_in = service::authority::authenticate(&house, &owner).await.expect("the same secret");
     let ctx = service::Ctx::new(house, &signed_in);
     let verdict = service::audit::verify(&ctx).await.expect("a verdict");

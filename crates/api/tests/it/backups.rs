@@ -12,11 +12,8 @@ async fn back_up(world: &World, path: &Path) -> Value {
 
 /// A house from a backup, and what a token of the old one reads there.
 async fn read_from(backup: &Path, folder: &Path, world: &World, token: &str, key: &str) -> Value {
-    service::backups::restore(backup, folder).expect("restored");
-    let options = service::house::Options { data_dir: folder.to_owned(), secret: None };
-    let (house, first) = service::House::open(options, world.clock.clone()).await.expect("opened");
-    assert!(!first, "it has its people");
-    house.store().check_pages().await.expect("whole");
+    let house = world.restored(backup, folder).await;
+    house.store().check().await.expect("whole");
     let signed_in = service::authority::authenticate(&house, token).await.expect("tokens go on");
     let ctx = service::Ctx::new(house, &signed_in);
     let session = service::sessions::SessionRef::parse("plans", None).expect("a session");
@@ -83,7 +80,7 @@ async fn a_backup_is_for_its_owners_eyes_and_never_over_something_else() {
     let again = world.post("/admin/backup", &json!({"path": backup})).locally().send().await;
     again.refused(400, "INVALID_REQUEST");
     assert!(
-        service::backups::restore(&backup, &world.folder().join("data")).is_err(),
+        service::backups::restore(&backup, &world.folder().join("data"), None).await.is_err(),
         "not over a house that is there"
     );
 }

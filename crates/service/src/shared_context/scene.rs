@@ -79,7 +79,8 @@ impl<'t> Scene<'t> {
         }
         self.remember(&Change::written(entry)).await?;
         let event = Event::written(&session, entry, self.session.config.acl);
-        self.tell(&event).await
+        self.tell(&event);
+        Ok(())
     }
 
     /// Ends an entry, by somebody's wish or because its time is over.
@@ -98,7 +99,7 @@ impl<'t> Scene<'t> {
         let change = Change::removed(entry, kind, self.session.counters.rev, by, at);
         self.remember(&change).await?;
         let event = Event::removed(&session, &change, self.session.config.acl);
-        self.tell(&event).await?;
+        self.tell(&event);
         Ok(change)
     }
 
@@ -125,10 +126,9 @@ impl<'t> Scene<'t> {
         Ok(())
     }
 
-    pub(super) async fn tell(&mut self, event: &Event) -> Result<()> {
+    pub(super) fn tell(&mut self, event: &Event) {
         let counters = &mut self.session.counters;
-        self.tx.scope(&self.session.workspace).events().append(counters, event).await?;
-        Ok(())
+        self.tx.scope(&self.session.workspace).events().append(counters, event);
     }
 
     /// Writes down who did it. The detail carries names and numbers, never a value.

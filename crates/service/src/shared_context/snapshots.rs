@@ -42,7 +42,7 @@ impl Action for Take {
         };
         let now = scene.now;
         scene.tx.scope(&workspace).snapshots(&session).take(&snapshot, now).await?;
-        scene.tell(&Event::snapshot(&session, &snapshot)).await?;
+        scene.tell(&Event::snapshot(&session, &snapshot));
         scene.audit("context.snapshot", |record| {
             record
                 .with("label", snapshot.label.as_str())

@@ -6,12 +6,12 @@
 //! connections after each commit, so that none holds the log back.
 
 use super::open_reader;
-use crate::{Error, Operation, Result, Tx};
+use crate::connection::Connection;
+use crate::operation::ready;
+use crate::{Operation, Result, Tx};
 use std::path::PathBuf;
-use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
 
 const IDLE_MOST: usize = 8;
 
@@ -35,7 +35,7 @@ struct Reader {
 impl Reader {
     fn end_view(&mut self) -> Result<()> {
         match self.view.take() {
-            Some(_) => self.tx.control("COMMIT"),
+            Some(_) => ready(self.tx.control("COMMIT"))?,
             None => Ok(()),
         }
     }
@@ -46,7 +46,7 @@ impl Reader {
             return Ok(());
         }
         self.end_view()?;
-        self.tx.control("BEGIN")?;
+        ready(self.tx.control("BEGIN"))??;
         self.view = Some(commits);
         Ok(())
     }
@@ -69,7 +69,7 @@ impl Readers {
 
     fn take(&self) -> Result<Reader> {
         let idle = self.lock().pop();
-        idle.map_or_else(|| Ok(Reader { tx: Tx::sqlite(open_reader(&self.path)?), view: None }), Ok)
+        idle.map_or_else(|| Ok(Reader { tx: Tx::on(Connection::Sqlite(open_reader(&self.path)?)), view: None }), Ok)
     }
 
     fn give_back(&self, mut reader: Reader) {
@@ -113,29 +113,12 @@ impl Readers {
         let commits = self.commits.load(Ordering::Acquire);
         let mut reader = self.take()?;
         reader.begin_view(commits)?;
-        let outcome = poll_once(operation, &mut reader.tx);
+        let outcome = ready(operation.run(&mut reader.tx));
         self.give_back(reader);
-        outcome
+        outcome?
     }
 
     pub(crate) fn close(&self) {
         self.lock().clear();
-    }
-
-    /// A connection of one's own, for long work.
-    pub(crate) fn open(&self) -> Result<rusqlite::Connection> {
-        open_reader(&self.path)
-    }
-}
-
-pub(crate) fn poll_once<O: Operation>(operation: &O, tx: &mut Tx) -> Result<O::Output, O::Error> {
-    ready(operation.run(tx))?
-}
-
-/// Runs a future to its end. It cannot wait: there is nothing here to wake it.
-pub(crate) fn ready<T>(future: impl Future<Output = T>) -> Result<T> {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(outcome) => Ok(outcome),
-        Poll::Pending => Err(Error::BadOperation("it waited for something other than the transaction")),
     }
 }

@@ -48,7 +48,7 @@ impl Operation for Verify {
 }
 
 async fn house_with_chains() -> House {
-    let house = open();
+    let house = open().await;
     for chain in CHAINS {
         for _ in 0..ROWS {
             house.store.write(&workspace("any"), Append(chain)).await.unwrap();
@@ -64,7 +64,7 @@ async fn after(sql: &str) -> Option<(String, u64)> {
     let connection = rusqlite::Connection::open(house.path()).unwrap();
     connection.execute_batch(sql).unwrap();
     drop(connection);
-    let house = house.again();
+    let house = house.again().await;
     let mut verdicts = Vec::new();
     for limit in [1, 2, 7, 10_000] {
         let (_, fault) = house.store.read(Verify { limit }).await.unwrap();
@@ -86,7 +86,7 @@ async fn untouched_chains_hold_whatever_the_size_of_a_page() {
 
 #[tokio::test]
 async fn an_empty_log_holds() {
-    assert_eq!(open().store.read(Verify { limit: 10 }).await.unwrap(), (0, None));
+    assert_eq!(open().await.store.read(Verify { limit: 10 }).await.unwrap(), (0, None));
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn rows_that_were_moved_added_or_cut_loose_from_their_head_are_found() {
 
 #[tokio::test]
 async fn no_session_and_an_empty_one_are_not_the_same() {
-    let house = open();
+    let house = open().await;
     struct Plain;
     impl Operation for Plain {
         type Output = ();
@@ -174,13 +174,13 @@ async fn no_session_and_an_empty_one_are_not_the_same() {
     let connection = rusqlite::Connection::open(house.path()).unwrap();
     connection.execute_batch("UPDATE audit SET session = ''").unwrap();
     drop(connection);
-    let (_, fault) = house.again().store.read(Verify { limit: 10 }).await.unwrap();
+    let (_, fault) = house.again().await.store.read(Verify { limit: 10 }).await.unwrap();
     assert!(fault.is_some());
 }
 
 #[tokio::test]
 async fn a_chain_goes_on_after_the_house_was_opened_again() {
-    let house = house_with_chains().await.again();
+    let house = house_with_chains().await.again().await;
     house.store.write(&workspace("any"), Append("beta")).await.unwrap();
     assert_eq!(house.store.read(Verify { limit: 4 }).await.unwrap(), (ROWS * 3 + 1, None));
 }

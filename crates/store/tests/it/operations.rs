@@ -6,37 +6,55 @@ use domain::participants::Participant;
 use domain::times::Timestamp;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use store::{Claim, Error, Operation, Options, Result, Store, Tx};
+use store::{Claim, Error, Operation, Options, Result, Storage, Store, Tx};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
 pub(super) struct House {
     pub(super) folder: TempDir,
     pub(super) store: Store,
+    storage: Storage,
 }
 
-pub(super) fn open() -> House {
-    open_with(10_000)
+/// A house on SQLite, whose writer and file the test looks at.
+pub(super) async fn open() -> House {
+    open_with(10_000).await
 }
 
-pub(super) fn open_with(queue_capacity: usize) -> House {
+pub(super) async fn open_with(queue_capacity: usize) -> House {
     let folder = tempfile::tempdir().expect("a folder");
-    let store =
-        Store::open(Options { queue_capacity, ..Options::new(folder.path().join("rows.db")) }).expect("a store");
-    House { folder, store }
+    let storage = Storage::Sqlite(folder.path().join("rows.db"));
+    let store = Store::open(Options { queue_capacity, ..Options::new(storage.clone()) }).await.expect("a store");
+    House { folder, store, storage }
+}
+
+/// A house on the engine of this run.
+pub(super) async fn open_any() -> House {
+    let Some(url) = testkit::new_storage().await else { return open().await };
+    let folder = tempfile::tempdir().expect("a folder");
+    let storage = Storage::Postgres { url, copies: folder.path().to_owned() };
+    let store = Store::open(Options::new(storage.clone())).await.expect("a store");
+    House { folder, store, storage }
 }
 
 impl House {
+    /// A house of files that were put into a folder.
+    pub(super) async fn of_files(folder: TempDir) -> Self {
+        let storage = Storage::Sqlite(folder.path().join("rows.db"));
+        let store = Store::open(Options::new(storage.clone())).await.expect("a store");
+        Self { folder, store, storage }
+    }
+
     pub(super) fn path(&self) -> std::path::PathBuf {
         self.folder.path().join("rows.db")
     }
 
     /// Opens the same file again, after whatever was done with the store before.
-    pub(super) fn again(self) -> Self {
-        let Self { folder, store } = self;
+    pub(super) async fn again(self) -> Self {
+        let Self { folder, store, storage } = self;
         drop(store);
-        let store = Store::open(Options::new(folder.path().join("rows.db"))).expect("it opens again");
-        Self { folder, store }
+        let store = Store::open(Options::new(storage.clone())).await.expect("it opens again");
+        Self { folder, store, storage }
     }
 
     pub(super) async fn put(&self, name: &str) -> Result<()> {

@@ -6,7 +6,7 @@ use store::Error;
 
 #[tokio::test]
 async fn a_flood_from_one_workspace_does_not_hold_up_another() {
-    let house = open();
+    let house = open().await;
     let order = Arc::new(Mutex::new(Vec::new()));
     let held = house.held().await;
     let mut waiting = Vec::new();
@@ -28,7 +28,7 @@ async fn a_flood_from_one_workspace_does_not_hold_up_another() {
 
 #[tokio::test]
 async fn a_full_queue_says_so_and_takes_more_when_there_is_room() {
-    let house = open_with(3);
+    let house = open_with(3).await;
     let held = house.held().await;
     let mut waiting = Vec::new();
     // No workspace gets more than half of the places.
@@ -46,7 +46,7 @@ async fn a_full_queue_says_so_and_takes_more_when_there_is_room() {
 
 #[tokio::test]
 async fn what_nobody_waits_for_any_more_is_not_done() {
-    let house = open();
+    let house = open().await;
     let held = house.held().await;
     let given_up = house.queued("any", Put::new("given up")).await;
     let kept = house.queued("any", Put::new("kept")).await;

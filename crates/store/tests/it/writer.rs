@@ -6,7 +6,7 @@ use store::{Condition, Error};
 
 #[tokio::test]
 async fn writes_that_wait_together_share_a_commit_and_survive() {
-    let house = open();
+    let house = open().await;
     let held = house.held().await;
     let mut waiting = Vec::new();
     for n in 0..300 {
@@ -21,7 +21,7 @@ async fn writes_that_wait_together_share_a_commit_and_survive() {
     assert!((1..100).contains(&commits), "300 writes in {commits} commits");
     assert_eq!(house.store.figures().operations.load(Ordering::Relaxed), 301);
     house.store.close().await;
-    let house = house.again();
+    let house = house.again().await;
     for n in 0..300 {
         assert!(house.has(&format!("w{n}")).await, "w{n}");
     }
@@ -30,7 +30,7 @@ async fn writes_that_wait_together_share_a_commit_and_survive() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_acknowledged_write_of_many_tasks_is_there() {
-    let house = open();
+    let house = open().await;
     let tasks: Vec<_> = (0..16)
         .map(|task| {
             let store = house.store.clone();
@@ -45,17 +45,17 @@ async fn every_acknowledged_write_of_many_tasks_is_there() {
         task.await.unwrap();
     }
     // Not closed: as after a crash of the process.
-    let house = house.again();
+    let house = house.again().await;
     assert_eq!(house.store.read(AuditRows).await.unwrap(), 400);
     for task in 0..16 {
         assert!(house.has(&format!("{task} 24")).await);
     }
-    house.store.check_pages().await.unwrap();
+    house.store.check().await.unwrap();
 }
 
 #[tokio::test]
 async fn an_operation_that_fails_goes_alone() {
-    let house = open();
+    let house = open().await;
     let held = house.held().await;
     let steps = [
         ("first", Ending::Well),
@@ -91,7 +91,7 @@ async fn an_operation_that_fails_goes_alone() {
 
 #[tokio::test]
 async fn closing_finishes_what_waits_and_takes_no_more() {
-    let house = open();
+    let house = open().await;
     let held = house.held().await;
     let mut waiting = Vec::new();
     for n in 0..50 {
@@ -108,23 +108,23 @@ async fn closing_finishes_what_waits_and_takes_no_more() {
     closing.await.unwrap();
     assert!(matches!(house.put("much too late").await, Err(Error::Unavailable(_))));
     house.store.close().await;
-    let house = house.again();
+    let house = house.again().await;
     assert!(house.has("w0").await && house.has("w49").await && !house.has("too late").await);
 }
 
 #[tokio::test]
 async fn a_store_that_was_just_dropped_kept_what_it_acknowledged() {
-    let mut house = open();
+    let mut house = open().await;
     for n in 0..5 {
         house.put(&format!("w{n}")).await.unwrap();
-        house = house.again();
+        house = house.again().await;
         assert!(house.has(&format!("w{n}")).await);
     }
 }
 
 #[tokio::test]
 async fn a_copy_of_the_files_at_any_moment_opens_with_all_that_was_acknowledged() {
-    let house = open();
+    let house = open().await;
     for n in 0..50 {
         house.put(&format!("w{n}")).await.unwrap();
     }
@@ -136,9 +136,8 @@ async fn a_copy_of_the_files_at_any_moment_opens_with_all_that_was_acknowledged(
             std::fs::copy(file.path(), folder.path().join(file.file_name())).unwrap();
         }
     }
-    let store = store::Store::open(store::Options::new(folder.path().join("rows.db"))).unwrap();
-    let copy = House { folder, store };
-    copy.store.check_pages().await.unwrap();
+    let copy = House::of_files(folder).await;
+    copy.store.check().await.unwrap();
     for n in 0..50 {
         assert!(copy.has(&format!("w{n}")).await);
     }
@@ -146,7 +145,7 @@ async fn a_copy_of_the_files_at_any_moment_opens_with_all_that_was_acknowledged(
 
 #[tokio::test]
 async fn a_read_cannot_write() {
-    let house = open();
+    let house = open().await;
     assert!(house.store.read(Put::new("sly")).await.is_err());
     assert!(house.store.scan(Put::new("sly")).await.is_err());
     assert!(!house.has("sly").await);

@@ -1,0 +1,111 @@
+//! The connection under a transaction, of either engine.
+
+use crate::rows::{Param, Row};
+use crate::{Error, Result, postgres, sqlite};
+use sqlx::Executor;
+use sqlx::postgres::PgConnection;
+
+pub(crate) enum Connection {
+    Sqlite(rusqlite::Connection),
+    Postgres(PgSession),
+}
+
+const INSERT_EVENT: &str = "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+const INSERT_EVENT_RETURNING: &str =
+    "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING seq";
+
+/// PostgreSQL answers nothing more in a transaction after an error, and a commit then rolls back in silence.
+pub(crate) struct PgSession {
+    pub(crate) connection: PgConnection,
+    pub(crate) broken: bool,
+}
+
+impl PgSession {
+    fn noting<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        self.broken |= outcome.is_err();
+        outcome
+    }
+}
+
+impl Connection {
+    pub(crate) fn postgres(connection: PgConnection) -> Self {
+        Self::Postgres(PgSession { connection, broken: false })
+    }
+
+    pub(crate) async fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>> {
+        match self {
+            Self::Sqlite(connection) => sqlite::statements::query(connection, sql, params),
+            Self::Postgres(session) => {
+                let outcome = postgres::statements::query(&mut session.connection, sql, params).await;
+                session.noting(outcome)
+            }
+        }
+    }
+
+    pub(crate) async fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64> {
+        match self {
+            Self::Sqlite(connection) => sqlite::statements::execute(connection, sql, params),
+            Self::Postgres(session) => {
+                let outcome = postgres::statements::execute(&mut session.connection, sql, params).await;
+                session.noting(outcome)
+            }
+        }
+    }
+
+    /// Sees to it that nobody commits an event with a higher number before this transaction has committed: whoever
+    /// reads the log in the order of its numbers must not find one behind its back.
+    pub(crate) async fn reserve_event_numbers(&mut self) -> Result<()> {
+        match self {
+            // There is one writer.
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(_) => self.execute(postgres::LOCK_EVENT_NUMBERS, &[]).await.map(drop),
+        }
+    }
+
+    /// Inserts an event and gives its number.
+    pub(crate) async fn insert_event(&mut self, params: &[Param<'_>]) -> Result<u64> {
+        match self {
+            // `RETURNING` would do on both engines, but costs SQLite a table of its own for each insert.
+            Self::Sqlite(connection) => {
+                sqlite::statements::execute(connection, INSERT_EVENT, params)?;
+                Ok(u64::try_from(connection.last_insert_rowid()).unwrap_or(0))
+            }
+            Self::Postgres(_) => {
+                let row = self.query(INSERT_EVENT_RETURNING, params).await?.pop();
+                row.ok_or_else(|| Error::BadRow("an event has no number".into()))?.count()
+            }
+        }
+    }
+
+    /// Runs a statement that has neither parameters nor rows.
+    pub(crate) async fn control(&mut self, sql: &'static str) -> Result<()> {
+        match self {
+            Self::Sqlite(connection) => {
+                connection.prepare_cached(sql)?.execute([])?;
+                Ok(())
+            }
+            Self::Postgres(session) => {
+                session.connection.execute(sql).await?;
+                if sql.starts_with("ROLLBACK") {
+                    session.broken = false;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether everything on it is done where it stands: SQLite runs in this process.
+    pub(crate) fn never_waits(&self) -> bool {
+        matches!(self, Self::Sqlite(_))
+    }
+
+    /// Whether the engine has given up the transaction by itself, as SQLite does after some I/O errors.
+    pub(crate) fn is_over(&self) -> bool {
+        match self {
+            Self::Sqlite(connection) => connection.is_autocommit(),
+            Self::Postgres(_) => false,
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! PostgreSQL: a database elsewhere, with transactions that stand as if they had run one after another.
+//!
+//! Every transaction that writes is SERIALIZABLE and is run again when others got in between, so an operation may be
+//! written as if it were alone. This house holds a lock on the database for as long as it is open; a second one that
+//! comes is refused.
+
+mod batches;
+mod connections;
+pub(crate) mod copies;
+mod lines;
+mod migrations;
+pub(crate) mod statements;
+
+use crate::connection::{Connection, PgSession};
+use crate::jobs::Job;
+use crate::queue::Refused;
+use crate::shared::{Condition, Shared};
+use crate::{Error, Operation, Result, Tx};
+use connections::{Connections, connect};
+use domain::ids::WorkspaceId;
+use lines::Lines;
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{ConnectOptions, Row};
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::sync::Mutex;
+
+/// Held from the moment an event gets its number until its transaction has committed.
+pub(crate) const LOCK_EVENT_NUMBERS: &str =
+    "SELECT pg_advisory_xact_lock(hashtextextended('longhouse events in ' || current_schema(), 0))";
+const LOCK_HOUSE: &str = "SELECT pg_try_advisory_lock(hashtextextended('longhouse house in ' || current_schema(), 0))";
+
+const WRITERS: usize = 8;
+const READERS: usize = 8;
+/// Statements that are kept prepared on each connection: more than we have.
+const STATEMENTS_CACHED: usize = 256;
+/// How long the lock of a house that has just died may take to end.
+const LOCK_WITHIN: Duration = Duration::from_secs(3);
+const RECONNECT_FIRST: Duration = Duration::from_millis(200);
+const RECONNECT_SLOWEST: Duration = Duration::from_secs(5);
+
+pub(crate) struct Postgres {
+    shared: Arc<Shared>,
+    options: PgConnectOptions,
+    writers: Connections,
+    readers: Connections,
+    lines: Lines<Box<dyn Job>>,
+    /// Holds the lock on the database.
+    guard: Mutex<Option<PgConnection>>,
+    recovering: AtomicBool,
+}
+
+/// What every connection is told when it begins.
+fn options(url: &str) -> Result<PgConnectOptions> {
+    // The address may hold a password: nothing of it goes into the error.
+    let options = PgConnectOptions::from_str(url).map_err(|_| Error::BadStorageUrl("LONGHOUSE_STORAGE_URL"))?;
+    Ok(options
+        .application_name("longhouse")
+        .statement_cache_capacity(STATEMENTS_CACHED)
+        .disable_statement_logging()
+        .options([
+            // Acknowledged means on disk, whatever the server's own default is.
+            ("synchronous_commit", "on"),
+            // A scan of a whole table would conflict with every write to it.
+            ("enable_seqscan", "off"),
+            ("idle_in_transaction_session_timeout", "60000"),
+        ]))
+}
+
+impl Postgres {
+    /// Connects, takes the lock on the database and brings its schema up to date.
+    pub(crate) async fn open(
+        url: &str,
+        copies: &Path,
+        queue_capacity: usize,
+        shared: Arc<Shared>,
+    ) -> Result<Arc<Self>> {
+        let options = options(url)?;
+        let mut guard = wait_for_lock(&options).await?;
+        migrations::migrate(&mut guard, copies, crate::migrations::MIGRATIONS).await?;
+        Ok(Arc::new(Self {
+            shared,
+            writers: Connections::new(options.clone(), WRITERS),
+            readers: Connections::new(options.clone(), READERS),
+            options,
+            lines: Lines::new(queue_capacity),
+            guard: Mutex::new(Some(guard)),
+            recovering: AtomicBool::new(false),
+        }))
+    }
+
+    pub(crate) fn push(self: &Arc<Self>, turn: &WorkspaceId, job: Box<dyn Job>) -> Result<(), Refused<Box<dyn Job>>> {
+        if self.lines.push(turn, job)? {
+            tokio::spawn(self.clone().serve(turn.clone()));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Runs a read on one consistent state. It changes nothing, so it is simply run again if the connection broke.
+    pub(crate) async fn read<O: Operation>(self: &Arc<Self>, operation: &O) -> Result<O::Output, O::Error> {
+        let turn = self.readers.turn().await?;
+        for again in [true, false] {
+            let connection = match self.readers.take(&turn).await {
+                Ok(connection) => connection,
+                Err(error) => return Err(self.lost(&error).into()),
+            };
+            let mut tx = Tx::on(Connection::postgres(connection));
+            match self.read_once(operation, &mut tx).await {
+                Ok(outcome) => {
+                    self.finish_read(tx).await;
+                    return outcome;
+                }
+                Err(error) if error.is_lost() && again => self.readers.clear(),
+                Err(error) => return Err(self.lost(&error).into()),
+            }
+        }
+        Err(Error::Unavailable("the database cannot be reached".into()).into())
+    }
+
+    /// The outer error is the connection's, the inner one the operation's own.
+    async fn read_once<O: Operation>(&self, operation: &O, tx: &mut Tx) -> Result<Result<O::Output, O::Error>> {
+        tx.control("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+        let outcome = operation.run(tx).await;
+        match tx.check_faults() {
+            Err(fault) if fault.is_lost() => Err(fault),
+            _ => Ok(outcome),
+        }
+    }
+
+    async fn finish_read(&self, mut tx: Tx) {
+        if tx.control("ROLLBACK").await.is_ok()
+            && let Connection::Postgres(PgSession { connection, .. }) = tx.connection
+        {
+            self.readers.give_back(connection);
+        }
+    }
+
+    /// What a caller is told whose connection failed. From now on the house is unwell until the database answers.
+    fn lost(self: &Arc<Self>, error: &Error) -> Error {
+        if error.is_lost() {
+            self.start_recovery(error);
+        }
+        match error.shared() {
+            Error::Lost(reason) => Error::Unavailable(reason),
+            Error::Conflict => Error::Unavailable("others kept writing the same rows".into()),
+            other => other,
+        }
+    }
+
+    fn start_recovery(self: &Arc<Self>, error: &Error) {
+        self.shared.failed(error);
+        if self.recovering.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        tracing::error!(%error, "the database cannot be reached; nothing is acknowledged until it answers again");
+        let this = self.clone();
+        tokio::spawn(async move {
+            let mut pause = RECONNECT_FIRST;
+            while let Err(error) = this.reconnect().await {
+                if this.lines.is_closed() {
+                    return;
+                }
+                tracing::debug!(%error, "the database does not answer yet");
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(RECONNECT_SLOWEST);
+            }
+            tracing::info!("the database answers again");
+            this.recovering.store(false, Ordering::Release);
+            this.shared.well();
+        });
+    }
+
+    /// Sees to it that the database answers and that the lock on it is ours.
+    async fn reconnect(&self) -> Result<()> {
+        self.writers.clear();
+        self.readers.clear();
+        let mut guard = self.guard.lock().await;
+        if let Some(connection) = guard.as_mut()
+            && sqlx::Connection::ping(connection).await.is_ok()
+        {
+            return Ok(());
+        }
+        *guard = None;
+        *guard = Some(wait_for_lock(&self.options).await?);
+        Ok(())
+    }
+
+    /// Whether the server keeps what it was told to keep.
+    pub(crate) async fn check(&self) -> Result<String> {
+        let mut connection = connect(&self.options).await?;
+        let mut bad = Vec::new();
+        for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
+            let row = sqlx::query("SELECT current_setting($1)").bind(setting).fetch_one(&mut connection).await?;
+            let value: String = row.try_get(0)?;
+            if matches!(value.as_str(), "off" | "local") {
+                bad.push(format!("{setting} is {value}"));
+            }
+        }
+        if bad.is_empty() {
+            return Ok("PostgreSQL puts every commit on disk before it answers".into());
+        }
+        Err(Error::Unavailable(format!("PostgreSQL may lose what it acknowledged: {}", bad.join(", "))))
+    }
+
+    pub(crate) fn stop_taking(&self) {
+        self.lines.close();
+    }
+
+    pub(crate) async fn close(&self) {
+        self.stop_taking();
+        self.lines.served().await;
+        self.writers.clear();
+        self.readers.clear();
+        if let Some(guard) = self.guard.lock().await.take() {
+            // The server notices either way.
+            let _ = sqlx::Connection::close(guard).await;
+        }
+    }
+
+    fn is_failed(&self) -> bool {
+        matches!(self.shared.condition(), Condition::Failed(_))
+    }
+}
+
+/// A connection that holds the lock on the database.
+async fn wait_for_lock(options: &PgConnectOptions) -> Result<PgConnection> {
+    let mut connection = connect(options).await?;
+    let deadline = tokio::time::Instant::now() + LOCK_WITHIN;
+    loop {
+        let row = sqlx::query(LOCK_HOUSE).fetch_one(&mut connection).await?;
+        if row.try_get::<bool, _>(0)? {
+            return Ok(connection);
+        }
+        if tokio::time::Instant::now() >= deadline {
+            return Err(Error::DatabaseInUse);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

@@ -1,0 +1,148 @@
+//! Writing: the jobs of one line in one transaction, run again when others got in between.
+
+use super::{Connection, PgSession, Postgres};
+use crate::jobs::{Job, run_in_savepoint};
+use crate::{Error, Result, Tx};
+use domain::ids::WorkspaceId;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Jobs of one transaction: more, and PostgreSQL no longer remembers single rows that were read but whole tables.
+const JOBS_PER_COMMIT: usize = 16;
+/// How long a batch is tried again.
+const TRIED_FOR: Duration = Duration::from_secs(10);
+const PAUSE_LONGEST: Duration = Duration::from_millis(50);
+/// No transaction takes this long unless the server or the way to it hangs.
+const HANGS_AFTER: Duration = Duration::from_secs(30);
+
+/// Why a batch was not committed.
+enum Failure {
+    /// Nothing of it happened.
+    Nothing(Error),
+    /// The answer to the commit did not arrive: it may have happened.
+    Unknown(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Nothing(error)
+    }
+}
+
+impl Postgres {
+    /// Serves the line of one workspace until it is empty.
+    pub(super) async fn serve(self: Arc<Self>, workspace: WorkspaceId) {
+        loop {
+            let turn = self.writers.turn().await;
+            let jobs = self.lines.take(&workspace, JOBS_PER_COMMIT);
+            if jobs.is_empty() {
+                return;
+            }
+            match turn {
+                _ if self.is_failed() => fail_all(jobs, &self.shared.condition().refusal()),
+                Ok(turn) => self.commit(jobs, &turn).await,
+                Err(error) => fail_all(jobs, &error),
+            }
+        }
+    }
+
+    /// Commits a batch, tells everybody. What failed is told too.
+    async fn commit(self: &Arc<Self>, mut jobs: Vec<Box<dyn Job>>, turn: &tokio::sync::SemaphorePermit<'_>) {
+        let started = Instant::now();
+        let mut tries = 0;
+        loop {
+            let failure = match self.try_commit(&mut jobs, turn).await {
+                Ok(mut tx) => {
+                    self.shared.committed(jobs.len(), started.elapsed(), tx.told());
+                    jobs.into_iter().for_each(|job| job.acknowledge());
+                    self.keep(tx);
+                    return;
+                }
+                Err(failure) => failure,
+            };
+            let again = match &failure {
+                Failure::Nothing(error) if started.elapsed() < TRIED_FOR => {
+                    error.is_conflict() || (error.is_lost() && self.reconnect().await.is_ok())
+                }
+                _ => false,
+            };
+            if !again {
+                return self.give_up(jobs, failure);
+            }
+            tries += 1;
+            self.shared.figures.conflicts.fetch_add(1, Ordering::Relaxed);
+            tokio::time::sleep(pause(tries)).await;
+        }
+    }
+
+    fn give_up(self: &Arc<Self>, jobs: Vec<Box<dyn Job>>, failure: Failure) {
+        let error = match failure {
+            Failure::Nothing(error) => error,
+            Failure::Unknown(error) => Error::Lost(format!("at the commit, which may have happened: {error}")),
+        };
+        tracing::error!(%error, jobs = jobs.len(), "a commit failed; nothing of it is acknowledged");
+        if error.is_full() {
+            self.shared.failed(&error);
+        }
+        fail_all(jobs, &self.lost(&error));
+    }
+
+    /// One try. The transaction comes back committed, or its connection is closed or rolled back.
+    async fn try_commit(
+        &self,
+        jobs: &mut [Box<dyn Job>],
+        turn: &tokio::sync::SemaphorePermit<'_>,
+    ) -> Result<Tx, Failure> {
+        let mut tx = Tx::on(Connection::postgres(self.writers.take(turn).await?));
+        let filled = tokio::time::timeout(HANGS_AFTER, fill(&mut tx, jobs)).await;
+        match filled.unwrap_or_else(|_| Err(Error::Lost("it does not answer".into()))) {
+            Ok(()) => {}
+            Err(error) => {
+                if !error.is_lost() && tx.control("ROLLBACK").await.is_ok() {
+                    self.keep(tx);
+                }
+                return Err(error.into());
+            }
+        }
+        let committed = tokio::time::timeout(HANGS_AFTER, tx.control("COMMIT")).await;
+        match committed.unwrap_or_else(|_| Err(Error::Lost("it does not answer".into()))) {
+            Ok(()) => Ok(tx),
+            // The server says itself that it gave the transaction up.
+            Err(error) if error.is_conflict() => Err(Failure::Nothing(error)),
+            Err(error) => Err(Failure::Unknown(error)),
+        }
+    }
+
+    fn keep(&self, tx: Tx) {
+        if let Connection::Postgres(PgSession { connection, broken: false }) = tx.connection {
+            self.writers.give_back(connection);
+        }
+    }
+}
+
+/// Everything up to the commit.
+async fn fill(tx: &mut Tx, jobs: &mut [Box<dyn Job>]) -> Result<()> {
+    tx.control("BEGIN ISOLATION LEVEL SERIALIZABLE").await?;
+    for job in jobs {
+        run_in_savepoint(tx, job.as_mut()).await?;
+    }
+    tx.seal().await?;
+    match &tx.connection {
+        Connection::Postgres(PgSession { broken: true, .. }) => {
+            Err(Error::BadOperation("a statement failed and its operation went on"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn fail_all(jobs: Vec<Box<dyn Job>>, error: &Error) {
+    jobs.into_iter().for_each(|job| job.fail(error.shared()));
+}
+
+/// Longer with every try and never the same for two that met.
+fn pause(tries: u32) -> Duration {
+    let longest = Duration::from_millis(1 << tries.min(6)).min(PAUSE_LONGEST);
+    longest.mul_f64((RandomState::new().hash_one(tries) % 1000) as f64 / 1000.0)
+}

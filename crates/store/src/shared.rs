@@ -1,0 +1,104 @@
+//! What an engine shares with the rest of the house: how it is, what it has done, and whom it tells.
+
+use crate::Error;
+use crate::fan_out::FanOut;
+use crate::tx::Told;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+
+/// Whether writes are being taken.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Condition {
+    Healthy,
+    /// The last write found the disk full; the next one tries again.
+    Full,
+    /// The last write failed; nothing is acknowledged until the database has been opened again and checked.
+    Failed(String),
+}
+
+impl Condition {
+    fn from_failure(error: &Error) -> Self {
+        if error.is_full() { Self::Full } else { Self::Failed(error.to_string()) }
+    }
+
+    pub(crate) fn refusal(&self) -> Error {
+        match self {
+            Self::Full => Error::StorageFull,
+            _ => Error::Unavailable("the last write failed; the database is being opened again".into()),
+        }
+    }
+}
+
+/// What has been written, for the metrics page.
+#[derive(Debug, Default)]
+pub struct WriterFigures {
+    pub commits: AtomicU64,
+    pub operations: AtomicU64,
+    pub commit_micros: AtomicU64,
+    /// Batches that were run again because another got in between. SQLite has none.
+    pub conflicts: AtomicU64,
+}
+
+impl WriterFigures {
+    fn committed(&self, operations: usize, took: Duration) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.operations.fetch_add(operations as u64, Ordering::Relaxed);
+        self.commit_micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+}
+
+pub(crate) struct Shared {
+    pub(crate) fan_out: FanOut,
+    condition: Mutex<Condition>,
+    pub(crate) figures: WriterFigures,
+    /// Moves with every commit after which somebody may do less.
+    pub(crate) rights: watch::Sender<u64>,
+    pub(crate) expiry_set: Notify,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self {
+            fan_out: FanOut::default(),
+            condition: Mutex::new(Condition::Healthy),
+            figures: WriterFigures::default(),
+            rights: watch::Sender::new(0),
+            expiry_set: Notify::new(),
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn condition(&self) -> Condition {
+        self.condition.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_condition(&self, condition: Condition) {
+        *self.condition.lock().unwrap_or_else(PoisonError::into_inner) = condition;
+    }
+
+    pub(crate) fn well(&self) {
+        self.set_condition(Condition::Healthy);
+    }
+
+    pub(crate) fn failed(&self, error: &Error) {
+        self.set_condition(Condition::from_failure(error));
+    }
+
+    /// Tells everybody what was committed. From here and not from the caller, who may have gone away since.
+    pub(crate) fn committed(&self, operations: usize, took: Duration, told: Told) {
+        self.figures.committed(operations, took);
+        if told.signals.rights_shrank {
+            self.rights.send_modify(|epoch| *epoch += 1);
+        }
+        if told.signals.expiry_set {
+            self.expiry_set.notify_one();
+        }
+        self.fan_out.publish(told.events);
+        if self.condition() != Condition::Healthy {
+            self.well();
+        }
+    }
+}
