@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 const HEADER: &str = "idempotency-key";
 const FIELD: &str = "idempotency_key";
 const LONGEST: usize = 255;
+const ADDRESS_LONGEST: usize = 512;
 
 fn check(key: &str) -> Result<String> {
     if (1..=LONGEST).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
@@ -34,6 +35,14 @@ pub(crate) fn field_key(body: &mut Map<String, Value>) -> Result<Option<String>>
     }
 }
 
+/// An address is stored as it is unless it is too long for an index.
+fn route(path: &str) -> String {
+    if path.len() <= ADDRESS_LONGEST {
+        return format!("POST {path}");
+    }
+    format!("POST sha256 {}", HEXLOWER.encode(&Sha256::digest(path.as_bytes())))
+}
+
 /// The same caller, address (with its query) and key mean the same request; the same body, the same wish.
 pub(crate) fn claim(ctx: &Ctx, uri: &Uri, key: String, body: &Map<String, Value>) -> service::idempotency::Claim {
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
@@ -41,7 +50,7 @@ pub(crate) fn claim(ctx: &Ctx, uri: &Uri, key: String, body: &Map<String, Value>
     let body = Value::Object(body.clone()).to_string();
     service::idempotency::Claim {
         caller: format!("{}/{}/{:?}", ctx.caller.user, ctx.caller.participant, ctx.caller.credential),
-        route: format!("POST {path}"),
+        route: route(path),
         key,
         body_hash: HEXLOWER.encode(&Sha256::digest(body.as_bytes())),
     }

@@ -12,6 +12,9 @@ const VERIFIED_AT_ONCE: u64 = 10_000;
 pub async fn list(ctx: &Ctx, workspace: Option<String>, page: Page) -> Result<Listed<AuditRow>> {
     ctx.caller.require_admin()?;
     let limit = page.limit()?;
+    if workspace.as_ref().is_some_and(|name| name.contains('\0')) {
+        return Err(Refusal::invalid_field("workspace", "`workspace` is a name without U+0000").into());
+    }
     let mut after = page.after(2)?;
     let (seq, after_workspace) = (after.remove(1), after.remove(0));
     let seq = if seq.is_empty() { Ok(0) } else { seq.parse() };

@@ -32,8 +32,9 @@ pub(super) async fn to_file(source: &mut PgConnection, target: &Path, steps: &[M
         let select = format!("DECLARE rows CURSOR FOR SELECT {} FROM {}", table.columns(), table.name);
         source.execute(AssertSqlSafe(select)).await?;
         loop {
-            let fetched = sqlx::query(AssertSqlSafe(format!("FETCH {ROWS_AT_ONCE} FROM rows")));
-            let rows = fetched.fetch_all(&mut *source).await?;
+            // Not kept prepared: the same words give other columns for the next table.
+            let fetch = sqlx::query(AssertSqlSafe(format!("FETCH {ROWS_AT_ONCE} FROM rows"))).persistent(false);
+            let rows = fetch.fetch_all(&mut *source).await?;
             let rows: Vec<Vec<Value>> =
                 rows.iter().map(|row| Ok(statements::owned(row)?.into_values())).collect::<Result<_>>()?;
             if rows.is_empty() {
