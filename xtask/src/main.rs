@@ -5,6 +5,7 @@
 mod bench;
 mod packages;
 mod peers;
+mod postgres;
 mod processes;
 mod stories;
 mod suites;

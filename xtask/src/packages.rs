@@ -26,6 +26,11 @@ pub(crate) fn ensure(program: &str, package: &str) -> Result<()> {
     Ok(())
 }
 
+/// Sees to it that a package is there whose programs are not in the PATH.
+pub(crate) fn ensure_package(package: &str) -> Result<()> {
+    install(package).with_context(|| format!("the package {package} could not be installed"))
+}
+
 fn install(package: &str) -> Result<()> {
     if processes::output_of(Command::new("id").arg("-u"))? != "0" {
         bail!("only root may install the package {package}");

@@ -107,15 +107,19 @@ impl Server {
     }
 
     /// Asks for an orderly end (SIGTERM) and insists on exit code 0 in time.
-    pub(crate) fn stop(mut self) -> Result<()> {
-        run(Command::new("sh").arg("-c").arg(format!("kill -TERM {}", self.child.id())))?;
+    pub(crate) fn stop(self) -> Result<()> {
+        self.stop_with("TERM")
+    }
+
+    pub(crate) fn stop_with(mut self, signal: &str) -> Result<()> {
+        run(Command::new("sh").arg("-c").arg(format!("kill -{signal} {}", self.child.id())))?;
         let asked = Instant::now();
         loop {
             match self.child.try_wait()? {
                 Some(status) if status.success() => return Ok(()),
-                Some(status) => bail!("the server ended with {status} after SIGTERM:\n{}", self.last_words()),
+                Some(status) => bail!("the server ended with {status} after SIG{signal}:\n{}", self.last_words()),
                 None if asked.elapsed() > STOPPED_WITHIN => {
-                    bail!("the server still ran {STOPPED_WITHIN:?} after SIGTERM:\n{}", self.last_words());
+                    bail!("the server still ran {STOPPED_WITHIN:?} after SIG{signal}:\n{}", self.last_words());
                 }
                 None => std::thread::sleep(Duration::from_millis(2)),
             }

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every test there is, step by step, each with its time, and one line of totals at the end.
 //! A step that cannot run is a failure; it never disappears.
 
+use crate::postgres::Postgres;
 use crate::processes;
 use crate::stories;
 use crate::totals::Totals;
@@ -32,6 +33,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     } else {
         tally.step("tests (cargo test)", || cargo_test(options, &[]));
     }
+    tally.step("the stories on PostgreSQL", || on_postgres(options));
     tally.step("example: shared context story", || match &binary {
         Some(binary) => stories::shared_context(binary),
         None => bail!("there is no binary to tell it to"),
@@ -83,6 +85,21 @@ fn nextest(options: &Options) -> Result<Totals> {
 fn cargo_test(options: &Options, more: &[&str]) -> Result<Totals> {
     let mut command = workspace::cargo();
     command.args(["test", "--workspace", "--no-fail-fast"]).args(more);
+    count(options, command, Totals::from_cargo_test)
+}
+
+/// The rooms whose stories are told a second time, on a PostgreSQL of our own.
+const ON_POSTGRES: [&str; 6] = ["-p", "longhouse-store", "-p", "longhouse-api", "-p", "longhouse"];
+
+fn on_postgres(options: &Options) -> Result<Totals> {
+    let postgres = Postgres::start(&std::env::temp_dir())?;
+    let mut command = workspace::cargo();
+    command.env("LONGHOUSE_TEST_STORAGE_URL", postgres.url()?).env("LONGHOUSE_TEST_POSTGRES", postgres.programs());
+    if has_nextest() {
+        command.args(["nextest", "run", "--no-fail-fast"]).args(ON_POSTGRES);
+        return count(options, command, Totals::from_nextest);
+    }
+    command.args(["test", "--no-fail-fast"]).args(ON_POSTGRES);
     count(options, command, Totals::from_cargo_test)
 }
 

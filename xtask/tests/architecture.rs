@@ -78,7 +78,7 @@ fn only_the_store_and_the_raw_baseline_know_sqlite() -> Result<()> {
         uses("longhouse-api", "rusqlite", Kind::Dev),
         uses("longhouse-testkit", "libsqlite3-sys", Kind::Normal),
     ];
-    holds(rooms::sqlite_outside_the_store, &planted)
+    holds(rooms::engines_outside_the_store, &planted)
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn what_is_allowed_is_not_reported() {
         rooms::forbidden_edges,
         rooms::testkit_outside_tests,
         rooms::edges_of_xtask,
-        rooms::sqlite_outside_the_store,
+        rooms::engines_outside_the_store,
         rooms::machinery_in_the_domain,
         sources::empty_names,
         sources::mod_files,

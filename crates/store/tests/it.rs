@@ -6,7 +6,9 @@ extern crate longhouse_store as store;
 
 mod it {
     mod audit_chains;
+    mod leases;
     mod operations;
     mod queue;
+    mod serial;
     mod writer;
 }
