@@ -9,6 +9,7 @@ mod http;
 mod load;
 mod machine;
 mod memory;
+mod postgres;
 mod reads;
 mod redis;
 mod rows;
@@ -62,11 +63,20 @@ pub(crate) enum Figure {
     Memory,
     IdleStreams,
     Growth,
+    Postgres,
 }
 
 impl Figure {
-    const ALL: [Self; 7] =
-        [Self::Writes64, Self::Writes1, Self::Reads64, Self::ColdStart, Self::Memory, Self::IdleStreams, Self::Growth];
+    const ALL: [Self; 8] = [
+        Self::Writes64,
+        Self::Writes1,
+        Self::Reads64,
+        Self::ColdStart,
+        Self::Memory,
+        Self::IdleStreams,
+        Self::Growth,
+        Self::Postgres,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -77,6 +87,7 @@ impl Figure {
             Self::Memory => "memory",
             Self::IdleStreams => "idle-streams",
             Self::Growth => "growth",
+            Self::Postgres => "postgres",
         }
     }
 
@@ -89,6 +100,7 @@ impl Figure {
             Self::Memory => memory::measure(scene),
             Self::IdleStreams => streams::measure(scene),
             Self::Growth => growth::measure(scene),
+            Self::Postgres => postgres::measure(scene),
         }
     }
 }

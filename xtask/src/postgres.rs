@@ -52,7 +52,11 @@ impl Postgres {
     }
 
     pub(crate) fn url(&self) -> Result<String> {
-        Ok(format!("postgres://postgres@{}/postgres", self.address()?))
+        self.database("postgres")
+    }
+
+    pub(crate) fn database(&self, name: &str) -> Result<String> {
+        Ok(format!("postgres://postgres@{}/{name}", self.address()?))
     }
 
     /// Where its programs are.

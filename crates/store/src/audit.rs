@@ -4,7 +4,8 @@
 //! the head of a chain is read once for all operations that share the commit. No audit, no action: if a row cannot
 //! be written, nothing of the transaction is.
 
-use crate::rows::{Row, params};
+use crate::connection::Insert;
+use crate::rows::{Param, Row, columns, params};
 use crate::{Result, Tx};
 use data_encoding::HEXLOWER;
 use domain::audit::{AuditRecord, AuditRow};
@@ -51,6 +52,28 @@ fn seal(previous: &str, row: &AuditRow) -> String {
     HEXLOWER.encode(&hasher.finalize())
 }
 
+const INSERT: Insert = Insert {
+    one_by_one: "INSERT INTO audit (workspace, seq, at, user_id, participant, action, session, detail, hash)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    at_once: "INSERT INTO audit (workspace, seq, at, user_id, participant, action, session, detail, hash)
+              SELECT * FROM UNNEST($1::TEXT[], $2::BIGINT[], $3::BIGINT[], $4::TEXT[], $5::TEXT[], $6::TEXT[],
+                                   $7::TEXT[], $8::TEXT[], $9::TEXT[]) RETURNING seq",
+};
+
+fn columns_of(row: &AuditRow) -> [Param<'_>; 9] {
+    columns![
+        row.workspace.as_str(),
+        row.seq,
+        row.at,
+        row.user.as_str(),
+        row.participant.as_str(),
+        row.action.as_str(),
+        row.session.as_deref(),
+        row.detail.as_str(),
+        row.hash.as_str(),
+    ]
+}
+
 fn read(mut row: Row) -> Result<AuditRow> {
     Ok(AuditRow {
         workspace: row.text()?,
@@ -66,18 +89,25 @@ fn read(mut row: Row) -> Result<AuditRow> {
 }
 
 impl Tx {
-    /// Writes the gathered audit rows. Called once, as the last thing before a commit.
+    /// Writes the gathered audit rows. Called once, just before a commit.
     pub(crate) async fn seal_audit(&mut self) -> Result<()> {
+        if self.audit.is_empty() {
+            return Ok(());
+        }
         let mut heads: BTreeMap<WorkspaceId, (u64, String)> = BTreeMap::new();
+        let mut rows = Vec::with_capacity(self.audit.len());
         for pending in std::mem::take(&mut self.audit) {
             let (seq, previous) = match heads.remove(&pending.workspace) {
                 Some(head) => head,
                 None => self.audit_head(pending.workspace.as_str()).await?,
             };
             let row = pending.into_row(seq + 1, &previous);
-            self.insert_audit(&row).await?;
-            heads.insert(WorkspaceId::from_trusted(row.workspace), (row.seq, row.hash));
+            heads.insert(WorkspaceId::from_trusted(row.workspace.clone()), (row.seq, row.hash.clone()));
+            rows.push(row);
         }
+        let rows: Vec<_> = rows.iter().map(columns_of).collect();
+        let inserted = self.connection.insert(&INSERT, &rows).await;
+        self.noting_faults(inserted)?;
         for (workspace, (seq, hash)) in heads {
             self.execute(
                 "INSERT INTO audit_heads (workspace, seq, hash) VALUES ($1, $2, $3)
@@ -92,26 +122,6 @@ impl Tx {
     async fn audit_head(&mut self, workspace: &str) -> Result<(u64, String)> {
         let row = self.query_one("SELECT seq, hash FROM audit_heads WHERE workspace = $1", params![workspace]).await?;
         row.map_or(Ok((0, String::new())), |mut row| Ok((row.count()?, row.text()?)))
-    }
-
-    async fn insert_audit(&mut self, row: &AuditRow) -> Result<()> {
-        self.execute(
-            "INSERT INTO audit (workspace, seq, at, user_id, participant, action, session, detail, hash)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-            params![
-                row.workspace.as_str(),
-                row.seq,
-                row.at,
-                row.user.as_str(),
-                row.participant.as_str(),
-                row.action.as_str(),
-                row.session.as_deref(),
-                row.detail.as_str(),
-                row.hash.as_str(),
-            ],
-        )
-        .await?;
-        Ok(())
     }
 
     /// Audit rows of every chain, or of one, in order of chain and number.

@@ -1,7 +1,7 @@
 //! The connection under a transaction, of either engine.
 
 use crate::rows::{Param, Row};
-use crate::{Error, Result, postgres, sqlite};
+use crate::{Result, postgres, sqlite};
 use sqlx::Executor;
 use sqlx::postgres::PgConnection;
 
@@ -10,11 +10,13 @@ pub(crate) enum Connection {
     Postgres(PgSession),
 }
 
-const INSERT_EVENT: &str = "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-const INSERT_EVENT_RETURNING: &str =
-    "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING seq";
+/// How rows get into a table, many at a time: one by one where that costs nothing, all at once where each statement is
+/// a journey.
+pub(crate) struct Insert {
+    pub(crate) one_by_one: &'static str,
+    /// With one array for each column; gives the numbers of the rows if the engine numbers them.
+    pub(crate) at_once: &'static str,
+}
 
 /// PostgreSQL answers nothing more in a transaction after an error, and a commit then rolls back in silence.
 pub(crate) struct PgSession {
@@ -64,17 +66,25 @@ impl Connection {
         }
     }
 
-    /// Inserts an event and gives its number.
-    pub(crate) async fn insert_event(&mut self, params: &[Param<'_>]) -> Result<u64> {
+    /// Inserts rows in their order and gives the numbers that they got, where the engine numbers them.
+    pub(crate) async fn insert<const N: usize>(
+        &mut self,
+        insert: &Insert,
+        rows: &[[Param<'_>; N]],
+    ) -> Result<Vec<u64>> {
         match self {
             // `RETURNING` would do on both engines, but costs SQLite a table of its own for each insert.
             Self::Sqlite(connection) => {
-                sqlite::statements::execute(connection, INSERT_EVENT, params)?;
-                Ok(u64::try_from(connection.last_insert_rowid()).unwrap_or(0))
+                let mut numbers = Vec::with_capacity(rows.len());
+                for row in rows {
+                    sqlite::statements::execute(connection, insert.one_by_one, row)?;
+                    numbers.push(u64::try_from(connection.last_insert_rowid()).unwrap_or(0));
+                }
+                Ok(numbers)
             }
-            Self::Postgres(_) => {
-                let row = self.query(INSERT_EVENT_RETURNING, params).await?.pop();
-                row.ok_or_else(|| Error::BadRow("an event has no number".into()))?.count()
+            Self::Postgres(session) => {
+                let outcome = postgres::statements::insert(&mut session.connection, insert.at_once, rows).await;
+                session.noting(outcome)?.iter_mut().map(Row::count).collect()
             }
         }
     }
@@ -94,6 +104,11 @@ impl Connection {
                 Ok(())
             }
         }
+    }
+
+    /// Whether a statement failed and nothing more will be answered in this transaction.
+    pub(crate) fn is_broken(&self) -> bool {
+        matches!(self, Self::Postgres(PgSession { broken: true, .. }))
     }
 
     /// Whether everything on it is done where it stands: SQLite runs in this process.

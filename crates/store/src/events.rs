@@ -1,6 +1,7 @@
 //! The outbox: events in the order they were committed, until they are too old.
 
-use crate::rows::{Row, params, to_json};
+use crate::connection::Insert;
+use crate::rows::{Param, Row, columns, params, to_json};
 use crate::{Result, Tx};
 use domain::events::{Event, RecordedEvent};
 use domain::ids::{SessionId, UserId, WorkspaceId};
@@ -46,7 +47,32 @@ pub(crate) struct PendingEvent {
     at: Timestamp,
 }
 
+const INSERT: Insert = Insert {
+    one_by_one: "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    at_once: "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data)
+              SELECT workspace, session, session_seq, kind, key, readable_by, at, data
+                FROM UNNEST($1::TEXT[], $2::TEXT[], $3::BIGINT[], $4::TEXT[], $5::TEXT[], $6::TEXT[], $7::BIGINT[],
+                            $8::TEXT[]) WITH ORDINALITY
+                  AS rows (workspace, session, session_seq, kind, key, readable_by, at, data, place)
+               ORDER BY place RETURNING seq",
+};
+
 impl PendingEvent {
+    fn row<'a>(&'a self, readable_by: Option<&'a str>) -> [Param<'a>; 8] {
+        let event = &self.event;
+        columns![
+            event.workspace.as_str(),
+            event.session.as_str(),
+            event.session_seq,
+            event.kind.as_str(),
+            event.key.as_deref(),
+            readable_by,
+            self.at,
+            event.data.as_str(),
+        ]
+    }
+
     pub(crate) fn recorded(self) -> Arc<RecordedEvent> {
         Arc::new(self.event)
     }
@@ -91,23 +117,18 @@ impl Tx {
         }
         let reserved = self.connection.reserve_event_numbers().await;
         self.noting_faults(reserved)?;
-        for index in self.events_written..self.events.len() {
-            let PendingEvent { event, at } = &self.events[index];
-            let readable_by = event.readable_by.as_ref().map(to_json).transpose()?;
-            let params = params![
-                event.workspace.as_str(),
-                event.session.as_str(),
-                event.session_seq,
-                event.kind.as_str(),
-                event.key.as_deref(),
-                readable_by.as_deref(),
-                *at,
-                event.data.as_str(),
-            ];
-            let inserted = self.connection.insert_event(params).await;
-            self.events[index].event.seq = self.noting_faults(inserted)?;
-            self.events_written += 1;
+        let pending = &self.events[self.events_written..];
+        let lists: Vec<Option<String>> = pending
+            .iter()
+            .map(|pending| pending.event.readable_by.as_ref().map(to_json).transpose())
+            .collect::<Result<_>>()?;
+        let rows: Vec<_> = pending.iter().zip(&lists).map(|(pending, list)| pending.row(list.as_deref())).collect();
+        let inserted = self.connection.insert(&INSERT, &rows).await;
+        let numbers = self.noting_faults(inserted)?;
+        for (pending, number) in self.events[self.events_written..].iter_mut().zip(numbers) {
+            pending.event.seq = number;
         }
+        self.events_written = self.events.len();
         Ok(())
     }
 

@@ -57,6 +57,19 @@ impl<O: Operation> Job for PendingOperation<O> {
     }
 }
 
+/// Runs a job as it is. Answers whether the transaction is as if a refused job had never been there: it is if the job
+/// changed nothing before it was refused, as nearly all do.
+pub(crate) async fn run_plainly(tx: &mut Tx, job: &mut dyn Job) -> Result<bool> {
+    let (mark, changes) = (tx.mark(), tx.changes());
+    let keep = job.run(tx).await;
+    tx.check_faults()?;
+    if keep {
+        return Ok(true);
+    }
+    tx.forget_since(mark);
+    Ok(tx.changes() == changes && !tx.connection.is_broken())
+}
+
 /// Runs a job so that a refusal leaves nothing of it and the rest of the transaction stands. An error means that the
 /// whole transaction is lost.
 pub(crate) async fn run_in_savepoint(tx: &mut Tx, job: &mut dyn Job) -> Result<()> {

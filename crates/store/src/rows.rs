@@ -9,6 +9,16 @@ pub(crate) enum Param<'a> {
     Text(Option<&'a str>),
 }
 
+impl<'a> Param<'a> {
+    pub(crate) fn integer(self) -> Option<i64> {
+        if let Self::Integer(number) = self { number } else { None }
+    }
+
+    pub(crate) fn text(self) -> Option<&'a str> {
+        if let Self::Text(text) = self { text } else { None }
+    }
+}
+
 /// What can be a parameter, there or missing.
 pub(crate) trait Bind<'a>: Into<Param<'a>> {
     const MISSING: Param<'a>;
@@ -57,6 +67,12 @@ macro_rules! params {
     ($($value:expr),* $(,)?) => { &[$($crate::rows::Param::from($value)),*] };
 }
 pub(crate) use params;
+
+/// A row to be inserted: its parameters in the order of the columns.
+macro_rules! columns {
+    ($($value:expr),* $(,)?) => { [$($crate::rows::Param::from($value)),*] };
+}
+pub(crate) use columns;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Value {

@@ -17,6 +17,8 @@ pub struct Tx {
     pub(crate) events: Vec<PendingEvent>,
     /// How many of them are written already.
     pub(crate) events_written: usize,
+    /// How many statements that may change something were run.
+    changes: u64,
     /// The first failure of the engine, as against a refused statement.
     fault: Option<Error>,
     /// What others have to be told once this has committed.
@@ -52,6 +54,7 @@ impl Tx {
             audit: Vec::new(),
             events: Vec::new(),
             events_written: 0,
+            changes: 0,
             fault: None,
             signals: Signals::default(),
             session_uid: None,
@@ -117,8 +120,14 @@ impl Tx {
         outcome
     }
 
-    /// Runs a statement and gives its rows.
+    /// How many statements that may have changed something were run so far.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Runs a statement and gives its rows. One that only reads says so by its first word.
     pub(crate) async fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>> {
+        self.changes += u64::from(!sql.starts_with("SELECT"));
         let outcome = self.connection.query(sql, params).await;
         self.noting_faults(outcome)
     }
@@ -130,6 +139,7 @@ impl Tx {
 
     /// Runs a statement and tells how many rows it changed.
     pub(crate) async fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64> {
+        self.changes += 1;
         let outcome = self.connection.execute(sql, params).await;
         self.noting_faults(outcome)
     }

@@ -52,18 +52,27 @@ impl Scene {
 
     /// Starts the product on a data directory; rate limits off, as a benchmark is no guest.
     pub(crate) fn serve(&self, data_dir: &Path) -> Result<Server> {
+        self.serve_on(data_dir, None)
+    }
+
+    fn serve_on(&self, data_dir: &Path, storage_url: Option<&str>) -> Result<Server> {
         let address = processes::free_address()?;
         let mut command = Command::new(&self.binary);
         command.arg("serve").arg("--data-dir").arg(data_dir).arg("--listen").arg(address.to_string());
-        command.env("LONGHOUSE_RATE_LIMIT", "off");
+        command.env("LONGHOUSE_RATE_LIMIT", "off").env("LONGHOUSE_STORAGE_URL", storage_url.unwrap_or("sqlite"));
         Server::start(&mut command, address, &data_dir.with_extension("log"))
     }
 
     /// The product on an empty data directory, with a token of its owner.
     pub(crate) fn product(&self) -> Result<Product> {
+        self.product_on(None)
+    }
+
+    /// The same with its rows in an empty database elsewhere.
+    pub(crate) fn product_on(&self, storage_url: Option<&str>) -> Result<Product> {
         let folder = self.folder()?;
         let data_dir = folder.path().join("data");
-        let server = self.serve(&data_dir)?;
+        let server = self.serve_on(&data_dir, storage_url)?;
         let token = stories::owner_token(&self.binary, &data_dir)?;
         let target = Target { address: server.address, token };
         Ok(Product { server, target, data_dir, _folder: folder })

@@ -1,7 +1,7 @@
 //! Writing: the jobs of one line in one transaction, run again when others got in between.
 
 use super::{Connection, PgSession, Postgres};
-use crate::jobs::{Job, run_in_savepoint};
+use crate::jobs::{Job, run_in_savepoint, run_plainly};
 use crate::{Error, Result, Tx};
 use domain::ids::WorkspaceId;
 use std::hash::{BuildHasher, RandomState};
@@ -16,6 +16,8 @@ const TRIED_FOR: Duration = Duration::from_secs(10);
 const PAUSE_LONGEST: Duration = Duration::from_millis(50);
 /// No transaction takes this long unless the server or the way to it hangs.
 const HANGS_AFTER: Duration = Duration::from_secs(30);
+
+const BEGIN: &str = "BEGIN ISOLATION LEVEL SERIALIZABLE";
 
 /// Why a batch was not committed.
 enum Failure {
@@ -122,19 +124,32 @@ impl Postgres {
     }
 }
 
-/// Everything up to the commit.
+/// Everything up to the commit. Savepoints cost two journeys for each job, so a batch goes without them until a job
+/// is refused after it had changed something.
 async fn fill(tx: &mut Tx, jobs: &mut [Box<dyn Job>]) -> Result<()> {
-    tx.control("BEGIN ISOLATION LEVEL SERIALIZABLE").await?;
-    for job in jobs {
-        run_in_savepoint(tx, job.as_mut()).await?;
+    tx.control(BEGIN).await?;
+    if !run_all(tx, jobs).await? {
+        tx.control("ROLLBACK").await?;
+        tx.forget_all();
+        tx.control(BEGIN).await?;
+        for job in jobs {
+            run_in_savepoint(tx, job.as_mut()).await?;
+        }
     }
     tx.seal().await?;
-    match &tx.connection {
-        Connection::Postgres(PgSession { broken: true, .. }) => {
-            Err(Error::BadOperation("a statement failed and its operation went on"))
-        }
-        _ => Ok(()),
+    if tx.connection.is_broken() {
+        return Err(Error::BadOperation("a statement failed and its operation went on"));
     }
+    Ok(())
+}
+
+async fn run_all(tx: &mut Tx, jobs: &mut [Box<dyn Job>]) -> Result<bool> {
+    for job in jobs {
+        if !run_plainly(tx, job.as_mut()).await? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn fail_all(jobs: Vec<Box<dyn Job>>, error: &Error) {

@@ -22,6 +22,24 @@ pub(crate) async fn execute(connection: &mut PgConnection, sql: &'static str, pa
     Ok(bound(sql, params).execute(connection).await?.rows_affected())
 }
 
+/// Runs a statement whose parameters are the columns of many rows.
+pub(crate) async fn insert<const N: usize>(
+    connection: &mut PgConnection,
+    sql: &'static str,
+    rows: &[[Param<'_>; N]],
+) -> Result<Vec<Row>> {
+    let mut query = sqlx::query(sql);
+    for column in 0..N {
+        let values = rows.iter().map(|row| row[column]);
+        query = match rows.first().map(|row| row[column]) {
+            Some(Param::Integer(_)) => query.bind(values.map(Param::integer).collect::<Vec<Option<i64>>>()),
+            _ => query.bind(values.map(Param::text).collect::<Vec<Option<&str>>>()),
+        };
+    }
+    let rows = query.fetch_all(connection).await?;
+    rows.iter().map(owned).collect()
+}
+
 /// Our columns are 64-bit numbers or texts, and nothing else.
 pub(crate) fn owned(row: &PgRow) -> Result<Row> {
     let mut values = Vec::with_capacity(row.columns().len());
