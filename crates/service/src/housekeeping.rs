@@ -5,7 +5,7 @@ use crate::{Error, House, Result, idempotency};
 use domain::ids::{SessionId, WorkspaceId};
 use domain::times::Timestamp;
 use std::time::Duration;
-use store::{Operation, Retention, Tx};
+use store::{Lease, Operation, Retention, Tx};
 
 const SWEPT_AT_ONCE: u64 = 256;
 const PURGE_EVERY: Duration = Duration::from_secs(600);
@@ -71,26 +71,47 @@ impl Operation for Due {
 }
 
 async fn purge(house: &House) {
+    let holder = house.unique().simple().to_string();
     loop {
-        let operation = || Purge { now: house.now(), retention: Retention::default() };
-        let turn = crate::users::house_chain();
-        // A little at a time, so that nobody waits long behind it.
-        loop {
-            match house.store().write(&turn, operation()).await {
-                Ok(most) if most >= PURGED_AT_ONCE => {}
-                Ok(_) => break,
-                Err(error) => {
-                    tracing::warn!(%error, "what is past keeping could not be forgotten yet");
-                    break;
-                }
-            }
+        if let Err(error) = purge_now(house, &holder).await {
+            tracing::warn!(%error, "what is past keeping could not be forgotten yet");
         }
         tokio::time::sleep(PURGE_EVERY).await;
     }
 }
 
-/// Forgets old events, answers and tokens.
+/// Forgets what is past keeping, unless another server of this house does.
+async fn purge_now(house: &House, holder: &str) -> Result<()> {
+    let turn = crate::users::house_chain();
+    let take = TakeTurn { holder: holder.to_owned(), now: house.now() };
+    let Some(lease) = house.store().write(&turn, take).await? else { return Ok(()) };
+    // A little at a time, so that nobody waits long behind it.
+    loop {
+        let operation = Purge { lease: lease.clone(), now: house.now(), retention: Retention::default() };
+        if house.store().write(&turn, operation).await? < PURGED_AT_ONCE {
+            return Ok(());
+        }
+    }
+}
+
+struct TakeTurn {
+    holder: String,
+    now: Timestamp,
+}
+
+impl Operation for TakeTurn {
+    type Output = Option<Lease>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Lease>> {
+        let until = self.now.plus_ms(i64::try_from(PURGE_EVERY.as_millis()).unwrap_or(i64::MAX));
+        Ok(tx.take_lease("purge", &self.holder, self.now, until).await?)
+    }
+}
+
+/// Forgets old events, answers and tokens; answers how much there was at most of each.
 struct Purge {
+    lease: Lease,
     now: Timestamp,
     retention: Retention,
 }
@@ -100,6 +121,9 @@ impl Operation for Purge {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<u64> {
+        if !tx.holds_lease(&self.lease, self.now).await? {
+            return Ok(0);
+        }
         let outcomes = tx.purge_outcomes(idempotency::purge_before(self.now), PURGED_AT_ONCE).await?;
         let tokens = tx.purge_tokens(self.now, PURGED_AT_ONCE).await?;
         let events = tx.purge_events(self.retention, self.now, PURGED_AT_ONCE).await?;

@@ -28,6 +28,8 @@ mod sqlite;
 mod store;
 mod tokens;
 mod tx;
+#[cfg(test)]
+mod upgrades;
 mod users;
 
 pub use audit::{ChainFault, ChainPosition};

@@ -145,7 +145,7 @@ impl Store {
 
     /// Fills an empty PostgreSQL database from a copy of the newest schema.
     pub async fn fill_postgres(url: &str, copy: &Path) -> Result<()> {
-        postgres::copies::from_file(url, copy).await
+        postgres::copies::from_file(url, copy, MIGRATIONS).await
     }
 
     /// Moves with every commit after which somebody may do less.

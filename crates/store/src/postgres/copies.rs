@@ -50,11 +50,11 @@ pub(super) async fn to_file(source: &mut PgConnection, target: &Path, steps: &[M
     put_on_disk(target)
 }
 
-/// Fills an empty database with what a file of the newest schema has: all of it or nothing.
-pub(crate) async fn from_file(url: &str, source: &Path) -> Result<()> {
+/// Fills an empty database with what a file of the schema that `steps` make has: all of it or nothing.
+pub(crate) async fn from_file(url: &str, source: &Path, steps: &[Migration]) -> Result<()> {
     let mut target = wait_for_lock(&options(url)?).await?;
     // No copy is put aside: there is nothing yet.
-    migrations::migrate(&mut target, source.parent().unwrap_or(source), MIGRATIONS).await?;
+    migrations::migrate(&mut target, source.parent().unwrap_or(source), steps).await?;
     let occupied = sqlx::query("SELECT EXISTS (SELECT 1 FROM users)").fetch_one(&mut target).await?;
     if occupied.try_get(0)? {
         return Err(Error::Foreign {
@@ -70,7 +70,10 @@ pub(crate) async fn from_file(url: &str, source: &Path) -> Result<()> {
         insert(&mut transaction, &table, rows).await?;
     }
     reading.await.unwrap_or(Err(Error::BadOperation("reading a copy panicked")))?;
-    transaction.execute("SELECT setval('event_numbers', (SELECT MAX(seq) FROM events)) FROM events LIMIT 1").await?;
+    if steps.iter().any(|step| step.name == "record") {
+        let go_on = "SELECT setval('event_numbers', (SELECT MAX(seq) FROM events)) FROM events LIMIT 1";
+        transaction.execute(go_on).await?;
+    }
     transaction.commit().await?;
     Ok(())
 }

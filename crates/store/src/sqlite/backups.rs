@@ -90,23 +90,48 @@ impl TableShape {
     }
 }
 
-/// Every table in the order it was made, so that what is referred to comes first. The history of the schema is the
-/// engine's own.
+/// Every table, after those that it refers to. The history of the schema is left out: it is the engine's own.
 pub(crate) fn shapes(connection: &Connection) -> Result<Vec<TableShape>> {
-    let mut tables = connection.prepare(
+    let mut waiting = texts(
+        connection,
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'schema_migrations'
-            AND name NOT LIKE 'sqlite_%' ORDER BY rowid",
+            AND name NOT LIKE 'sqlite_%' AND ?1 = '' ORDER BY rowid",
+        "",
     )?;
-    let names = tables.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
-    let shape = |name: String| {
-        let mut columns = connection.prepare("SELECT name, type FROM pragma_table_info(?1) ORDER BY cid")?;
-        let columns = columns.query_map([&name], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
-        let columns = columns.collect::<rusqlite::Result<Vec<(String, String)>>>()?;
-        let kind = |kind: &str| if kind == "TEXT" { ColumnKind::Text } else { ColumnKind::Integer };
-        let kinds = columns.iter().map(|(_, declared)| kind(declared)).collect();
-        Ok(TableShape { name, names: columns.into_iter().map(|(column, _)| column).collect(), kinds })
-    };
-    names.into_iter().map(shape).collect()
+    let mut shapes: Vec<TableShape> = Vec::with_capacity(waiting.len());
+    while !waiting.is_empty() {
+        let mut later = Vec::new();
+        let placed = shapes.len();
+        for name in waiting {
+            let refers_to = texts(connection, "SELECT DISTINCT \"table\" FROM pragma_foreign_key_list(?1)", &name)?;
+            let is_placed = |other: &String| *other == name || shapes.iter().any(|shape| shape.name == *other);
+            if refers_to.iter().all(is_placed) {
+                shapes.push(shape(connection, name)?);
+            } else {
+                later.push(name);
+            }
+        }
+        if shapes.len() == placed {
+            return Err(Error::BadRow("tables that refer to each other in a circle".into()));
+        }
+        waiting = later;
+    }
+    Ok(shapes)
+}
+
+fn texts(connection: &Connection, sql: &str, param: &str) -> Result<Vec<String>> {
+    let mut statement = connection.prepare(sql)?;
+    let found = statement.query_map([param], |row| row.get(0))?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+fn shape(connection: &Connection, name: String) -> Result<TableShape> {
+    let mut columns = connection.prepare("SELECT name, type FROM pragma_table_info(?1) ORDER BY cid")?;
+    let columns = columns.query_map([&name], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
+    let columns = columns.collect::<rusqlite::Result<Vec<(String, String)>>>()?;
+    let kind = |declared: &str| if declared == "TEXT" { ColumnKind::Text } else { ColumnKind::Integer };
+    let kinds = columns.iter().map(|(_, declared)| kind(declared)).collect();
+    Ok(TableShape { name, names: columns.into_iter().map(|(column, _)| column).collect(), kinds })
 }
 
 pub(crate) fn insert_rows(connection: &Connection, table: &TableShape, rows: &[Vec<Value>]) -> Result<()> {
