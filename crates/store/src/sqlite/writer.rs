@@ -1,13 +1,13 @@
 //! The one thread that writes.
 //!
-//! Jobs that wait while a commit is on its way to disk share the next one, each in a savepoint of its own. A job is
+//! Jobs that wait while a commit is on its way to disk share the next one; a refused one leaves nothing behind. A job is
 //! acknowledged after its commit returned. After a failed commit nothing is acknowledged until the database has been
 //! opened again and checked.
 
 use super::readers::Readers;
 use super::reopen_after_failure;
 use crate::connection::Connection;
-use crate::jobs::{Job, run_in_savepoint};
+use crate::jobs::{Job, run_in_savepoint, run_plainly};
 use crate::operation::ready;
 use crate::queue::FairQueue;
 use crate::shared::Shared;
@@ -84,6 +84,8 @@ impl Writer {
         }
     }
 
+    /// Savepoints cost copies of pages, so a batch goes without them until a job is refused after it had changed
+    /// something.
     fn fill_batch(
         &self,
         tx: &mut Tx,
@@ -93,11 +95,21 @@ impl Writer {
     ) -> Result<()> {
         done.push(first);
         ready(tx.control("BEGIN IMMEDIATE"))??;
-        let mut at = 0;
+        let (mut at, mut guarded) = (0, false);
         while at < done.len() {
-            ready(run_in_savepoint(tx, done[at].as_mut()))??;
+            if guarded {
+                ready(run_in_savepoint(tx, done[at].as_mut()))??;
+            } else if !ready(run_plainly(tx, done[at].as_mut()))?? {
+                // From the start, and each where it can be taken back by itself.
+                ready(tx.control("ROLLBACK"))??;
+                tx.forget_all();
+                ready(tx.control("BEGIN IMMEDIATE"))??;
+                (at, guarded) = (0, true);
+                continue;
+            }
             at += 1;
-            if at < JOBS_PER_COMMIT
+            if at == done.len()
+                && at < JOBS_PER_COMMIT
                 && started.elapsed() < COMMIT_AFTER
                 && let Some(next) = self.rooms.queue.try_next()
             {
