@@ -87,6 +87,7 @@ Examples:
   longhouse serve --listen 127.0.0.1:8080 --data-dir /var/lib/longhouse
   longhouse serve --listen 0.0.0.0:443 --tls-cert cert.pem --tls-key key.pem --public-url https://house.example
 
+LONGHOUSE_STORAGE_URL=postgres://… keeps the rows in an empty PostgreSQL database instead of a file.
 LONGHOUSE_SECRET (64 hex digits) takes the place of the secret in the data directory.
 LONGHOUSE_LOG sets what is logged (default: info), LONGHOUSE_LOG_FORMAT=json how.")]
 pub(crate) struct Serve {

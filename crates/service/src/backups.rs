@@ -1,6 +1,8 @@
 //! Backups: a folder with a consistent copy of the database and the secret that its tokens were signed with.
 
-use crate::data_dir::{BACKUPS, DATABASE, SECRET, parse_secret, storage, sync_parent, write_owner_only};
+use crate::data_dir::{
+    BACKUPS, DATABASE, SECRET, note_elsewhere, parse_secret, storage, sync_parent, write_owner_only,
+};
 use crate::{Ctx, Result, idempotency};
 use domain::Refusal;
 use std::fs;
@@ -127,6 +129,7 @@ pub async fn restore(backup: &Path, data_dir: &Path, storage_url: Option<&str>) 
         // The rows are elsewhere now; what is left of the copy would only be taken for them.
         fs::remove_file(&database).map_err(store::Error::File)?;
         let _ = fs::remove_dir_all(partial.join(BACKUPS));
+        note_elsewhere(&partial).map_err(store::Error::File)?;
     }
     if backup.join(SECRET).is_file() {
         copy(backup, &partial, SECRET).map_err(store::Error::File)?;

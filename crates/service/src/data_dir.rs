@@ -23,6 +23,8 @@ pub const DATABASE: &str = "longhouse.db";
 pub const SECRET: &str = "secret.key";
 pub const SOCKET: &str = "control.sock";
 pub(crate) const BACKUPS: &str = "backups";
+/// There if the rows are in a database elsewhere.
+const ELSEWHERE: &str = "rows-elsewhere";
 
 impl DataDir {
     /// Enters the directory, making it (owner only) if it is not there.
@@ -63,9 +65,27 @@ impl DataDir {
         &self.exposed
     }
 
-    /// Where the rows are: in the directory, or in a database elsewhere.
+    /// Where the rows are: in the directory, or in a database elsewhere. A house does not change its engine by
+    /// accident: that would look like a house in which everything is gone.
     pub fn storage(&self, url: Option<&str>) -> Result<Storage> {
-        storage(&self.path, url)
+        let storage = storage(&self.path, url)?;
+        let refuse = |why: &str| {
+            let message = format!("{}: {why}", self.path.display());
+            Err(store::Error::File(io::Error::new(io::ErrorKind::InvalidInput, message)).into())
+        };
+        match &storage {
+            Storage::Sqlite(_) if self.path.join(ELSEWHERE).exists() => {
+                refuse("this house keeps its rows in PostgreSQL: set LONGHOUSE_STORAGE_URL")
+            }
+            Storage::Postgres { .. } if self.path.join(DATABASE).exists() => refuse(
+                "this house keeps its rows in a file: to move it, make a backup and restore that with LONGHOUSE_STORAGE_URL",
+            ),
+            Storage::Sqlite(_) => Ok(storage),
+            Storage::Postgres { .. } => {
+                note_elsewhere(&self.path).map_err(at(&self.path))?;
+                Ok(storage)
+            }
+        }
     }
 
     /// The signing secret: the given one, else the directory's, made on first use.
@@ -83,6 +103,16 @@ impl DataDir {
             }
             Err(error) => Err(at(&path)(error).into()),
         }
+    }
+}
+
+/// Notes that the rows of this house are not in its directory.
+pub(crate) fn note_elsewhere(path: &Path) -> io::Result<()> {
+    let note = path.join(ELSEWHERE);
+    if note.exists() {
+        Ok(())
+    } else {
+        write_owner_only(&note, b"The rows are in PostgreSQL: LONGHOUSE_STORAGE_URL.\n")
     }
 }
 
