@@ -244,10 +244,11 @@ impl Operation for Archive {
         session.require_active()?;
         // What is over by now goes first; what is left stands still from here on.
         shared_context::expiry::sweep(tx, &mut session, self.now).await?;
-        tx.scope(&session.workspace).sessions().archive(&session.id, self.now).await?;
+        let session = Session { state: SessionState::Archived, archived_at: Some(self.now), ..session };
+        tx.scope(&session.workspace).sessions().save(&session).await?;
         let record = AuditRecord::new(&self.caller, "session.archive", self.now).in_session(&session.id);
         tx.scope(&session.workspace).audit().append(record);
-        Ok(Session { state: SessionState::Archived, archived_at: Some(self.now), ..session })
+        Ok(session)
     }
 }
 

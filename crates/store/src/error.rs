@@ -44,6 +44,9 @@ pub enum Error {
     Sqlite(#[from] rusqlite::Error),
     #[error("the database failed: {0}")]
     Postgres(#[from] sqlx::Error),
+    /// A row is not what was written: the disk, or something between it and us, changed it.
+    #[error("{0} was damaged after it was written: restore a backup")]
+    Damaged(String),
     /// A row does not have the shape that was written: corruption, or a defect.
     #[error("a stored row is not as it was written: {0}")]
     BadRow(String),

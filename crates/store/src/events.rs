@@ -1,7 +1,8 @@
 //! The outbox: events in the order they were committed, until they are too old.
 
 use crate::connection::Insert;
-use crate::rows::{Param, Row, columns, params, to_json};
+use crate::rows::{Param, Row, columns, from_json, params, to_json};
+use crate::sums::{self, Sum};
 use crate::{Result, Tx};
 use domain::events::{Event, RecordedEvent};
 use domain::ids::{SessionId, UserId, WorkspaceId};
@@ -27,18 +28,29 @@ impl Default for Retention {
     }
 }
 
-/// Reads `seq, session_seq, workspace, session, kind, key, readable_by, data`.
+/// Reads `seq, session_seq, workspace, session, kind, key, readable_by, data, sum`.
 fn read(mut row: Row) -> Result<RecordedEvent> {
-    Ok(RecordedEvent {
-        seq: row.count()?,
-        session_seq: row.count()?,
-        workspace: WorkspaceId::from_trusted(row.text()?),
-        session: SessionId::from_trusted(row.text()?),
-        kind: row.text()?,
-        key: row.optional_text()?,
-        readable_by: row.optional_json()?,
-        data: row.text()?,
-    })
+    let (seq, session_seq) = (row.count()?, row.count()?);
+    let workspace = WorkspaceId::from_trusted(row.text()?);
+    let session = SessionId::from_trusted(row.text()?);
+    let (kind, key, readers, data) = (row.text()?, row.optional_text()?, row.optional_text()?, row.text()?);
+    let readable_by = readers.as_deref().map(from_json).transpose()?;
+    let event = RecordedEvent { seq, session_seq, workspace, session, kind, key, readable_by, data };
+    sums::check(row.optional_integer()?, || sum(&event, readers.as_deref()), "an event")?;
+    Ok(event)
+}
+
+/// The number in the house is left out: it is given by the insert itself.
+fn sum(event: &RecordedEvent, readable_by: Option<&str>) -> i64 {
+    Sum::default()
+        .count(event.session_seq)
+        .text(event.workspace.as_str())
+        .text(event.session.as_str())
+        .text(event.kind.as_str())
+        .text(event.key.as_deref())
+        .text(readable_by)
+        .text(event.data.as_str())
+        .finish()
 }
 
 /// An event on its way into the log; it gets its number just before the commit.
@@ -48,18 +60,18 @@ pub(crate) struct PendingEvent {
 }
 
 const INSERT: Insert = Insert {
-    one_by_one: "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-    at_once: "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data)
-              SELECT workspace, session, session_seq, kind, key, readable_by, at, data
+    one_by_one: "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data, sum)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    at_once: "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data, sum)
+              SELECT workspace, session, session_seq, kind, key, readable_by, at, data, sum
                 FROM UNNEST($1::TEXT[], $2::TEXT[], $3::BIGINT[], $4::TEXT[], $5::TEXT[], $6::TEXT[], $7::BIGINT[],
-                            $8::TEXT[]) WITH ORDINALITY
-                  AS rows (workspace, session, session_seq, kind, key, readable_by, at, data, place)
+                            $8::TEXT[], $9::BIGINT[]) WITH ORDINALITY
+                  AS rows (workspace, session, session_seq, kind, key, readable_by, at, data, sum, place)
                ORDER BY place RETURNING seq",
 };
 
 impl PendingEvent {
-    fn row<'a>(&'a self, readable_by: Option<&'a str>) -> [Param<'a>; 8] {
+    fn row<'a>(&'a self, readable_by: Option<&'a str>) -> [Param<'a>; 9] {
         let event = &self.event;
         columns![
             event.workspace.as_str(),
@@ -70,6 +82,7 @@ impl PendingEvent {
             readable_by,
             self.at,
             event.data.as_str(),
+            sum(event, readable_by),
         ]
     }
 
@@ -100,7 +113,7 @@ impl Events<'_> {
         let rows = self
             .tx
             .query(
-                "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data FROM events
+                "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data, sum FROM events
                   WHERE workspace = $1 AND session = $2 AND session_seq > $3 ORDER BY session_seq LIMIT $4",
                 params![self.workspace.as_str(), session.as_str(), session_seq, limit],
             )
@@ -136,7 +149,7 @@ impl Tx {
     pub async fn events_seen_by(&mut self, user: &UserId, seq: u64, limit: u64) -> Result<Vec<RecordedEvent>> {
         let rows = self
             .query(
-                "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data FROM events
+                "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data, sum FROM events
                   WHERE seq > $1 AND workspace IN (SELECT workspace FROM members WHERE user_id = $2)
                   ORDER BY seq LIMIT $3",
                 params![seq, user.as_str(), limit],

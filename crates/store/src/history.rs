@@ -1,7 +1,8 @@
 //! Earlier states of a session's keys.
 
-use crate::entries::{access_json, read_access};
+use crate::entries::{Place, access_json, read_access};
 use crate::rows::{Row, params};
+use crate::sums::{self, Sum};
 use crate::{Error, Result, Tx};
 use domain::history::{Change, ChangeKind};
 use domain::ids::{SessionId, WorkspaceId};
@@ -14,33 +15,59 @@ pub struct History<'t> {
     pub(crate) session: &'t SessionId,
 }
 
-/// Reads `key, kind, version, rev, value, written_by, written_at, access, created_by`.
-fn read(mut row: Row) -> Result<Change> {
-    Ok(Change {
-        key: Key::from_trusted(row.text()?),
-        kind: match row.text()?.as_str() {
-            "written" => ChangeKind::Written,
-            "deleted" => ChangeKind::Deleted,
-            "expired" => ChangeKind::Expired,
-            _ => return Err(Error::BadRow("a kind of change".into())),
-        },
-        version: row.count()?,
-        rev: row.count()?,
-        value: row.optional_text()?,
-        written_by: Participant::from_trusted(row.text()?),
-        written_at: row.time()?,
-        access: read_access(&mut row)?,
-    })
+/// Reads `key, kind, version, rev, value, written_by, written_at, access, created_by, value_sum, sum`. The value may
+/// have been left out of the row.
+fn read(mut row: Row, place: Place<'_>) -> Result<Change> {
+    let key = Key::from_trusted(row.text()?);
+    let kind = match row.text()?.as_str() {
+        "written" => ChangeKind::Written,
+        "deleted" => ChangeKind::Deleted,
+        "expired" => ChangeKind::Expired,
+        _ => return Err(Error::BadRow("a kind of change".into())),
+    };
+    let (version, rev, value) = (row.count()?, row.count()?, row.optional_text()?);
+    let (written_by, written_at) = (Participant::from_trusted(row.text()?), row.time()?);
+    let (access, stored_access) = read_access(&mut row)?;
+    let (value_sum, stored) = (row.optional_integer()?, row.optional_integer()?);
+    if let Some(value) = &value {
+        sums::check(value_sum, || sums::of_value(value), "an earlier value")?;
+    }
+    let change = Change { key, kind, version, rev, value, written_by, written_at, access };
+    sums::check(stored, || sum(place, &change, stored_access.as_deref(), value_sum), "a record of history")?;
+    Ok(change)
 }
 
-impl History<'_> {
+/// The sum of everything about a change but its value, which counts with its own sum.
+fn sum(place: Place<'_>, change: &Change, access: Option<&str>, value_sum: Option<i64>) -> i64 {
+    Sum::default()
+        .text(place.workspace.as_str())
+        .text(place.session.as_str())
+        .text(change.key.as_str())
+        .text(change.kind.as_str())
+        .integer(value_sum)
+        .count(change.version)
+        .count(change.rev)
+        .text(change.written_by.as_str())
+        .time(change.written_at)
+        .text(access)
+        .text(change.access.by.as_str())
+        .finish()
+}
+
+impl<'t> History<'t> {
+    fn place(&self) -> Place<'t> {
+        Place { workspace: self.workspace, session: self.session }
+    }
+
     pub async fn append(&mut self, change: &Change) -> Result<()> {
         let access = access_json(&change.access)?;
+        let value_sum = change.value.as_deref().map(sums::of_value);
+        let sum = sum(self.place(), change, access.as_deref(), value_sum);
         self.tx
             .execute(
                 "INSERT INTO context_history (workspace, session, key, rev, kind, version, value, written_by,
-                                              written_at, access, created_by)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+                                              written_at, access, created_by, value_sum, sum)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
                 params![
                     self.workspace.as_str(),
                     self.session.as_str(),
@@ -53,6 +80,8 @@ impl History<'_> {
                     change.written_at,
                     access.as_deref(),
                     change.access.by.as_str(),
+                    value_sum,
+                    sum,
                 ],
             )
             .await?;
@@ -87,12 +116,13 @@ impl History<'_> {
         let rows = self
             .tx
             .query(
-                "SELECT key, kind, version, rev, value, written_by, written_at, access, created_by
+                "SELECT key, kind, version, rev, value, written_by, written_at, access, created_by, value_sum, sum
                    FROM context_history WHERE workspace = $1 AND session = $2 AND key = $3 ORDER BY rev",
                 params![self.workspace.as_str(), self.session.as_str(), key.as_str()],
             )
             .await?;
-        rows.into_iter().map(read).collect()
+        let place = self.place();
+        rows.into_iter().map(|row| read(row, place)).collect()
     }
 
     /// The last change of every key up to and including `rev`, without values.
@@ -100,7 +130,8 @@ impl History<'_> {
         let rows = self
             .tx
             .query(
-                "SELECT h.key, h.kind, h.version, h.rev, NULL, h.written_by, h.written_at, h.access, h.created_by
+                "SELECT h.key, h.kind, h.version, h.rev, NULL, h.written_by, h.written_at, h.access, h.created_by,
+                        h.value_sum, h.sum
                    FROM context_history h
                    JOIN (SELECT key, MAX(rev) AS rev FROM context_history
                           WHERE workspace = $1 AND session = $2 AND rev <= $3 GROUP BY key) last
@@ -109,6 +140,7 @@ impl History<'_> {
                 params![self.workspace.as_str(), self.session.as_str(), rev],
             )
             .await?;
-        rows.into_iter().map(read).collect()
+        let place = self.place();
+        rows.into_iter().map(|row| read(row, place)).collect()
     }
 }

@@ -1,6 +1,7 @@
 //! Answers kept for requests that are sent again.
 
 use crate::rows::params;
+use crate::sums::{self, Sum};
 use crate::{Result, Tx};
 use domain::times::Timestamp;
 
@@ -22,17 +23,25 @@ pub struct StoredOutcome {
     pub refused: bool,
 }
 
+fn sum(claim: &Claim, body_hash: &str, outcome: &str, refused: bool) -> i64 {
+    let request = Sum::default().text(claim.caller.as_str()).text(claim.route.as_str()).text(claim.key.as_str());
+    request.text(body_hash).text(outcome).integer(i64::from(refused)).finish()
+}
+
 impl Tx {
     pub async fn outcome(&mut self, claim: &Claim, not_before: Timestamp) -> Result<Option<StoredOutcome>> {
         let row = self
             .query_one(
-                "SELECT body_hash, outcome, refused FROM idempotency
+                "SELECT body_hash, outcome, refused, sum FROM idempotency
                   WHERE caller = $1 AND route = $2 AND key = $3 AND created_at > $4",
                 params![claim.caller.as_str(), claim.route.as_str(), claim.key.as_str(), not_before],
             )
             .await?;
         row.map(|mut row| {
-            Ok(StoredOutcome { body_hash: row.text()?, outcome: row.text()?, refused: row.integer()? != 0 })
+            let found = StoredOutcome { body_hash: row.text()?, outcome: row.text()?, refused: row.integer()? != 0 };
+            let sum_found = || sum(claim, &found.body_hash, &found.outcome, found.refused);
+            sums::check(row.optional_integer()?, sum_found, "a stored answer")?;
+            Ok(found)
         })
         .transpose()
     }
@@ -40,11 +49,11 @@ impl Tx {
     pub async fn keep_outcome(&mut self, claim: &Claim, outcome: &str, refused: bool, at: Timestamp) -> Result<()> {
         let session_uid = self.session_uid().map(str::to_owned);
         self.execute(
-            "INSERT INTO idempotency (caller, route, key, body_hash, outcome, refused, session_uid, created_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+            "INSERT INTO idempotency (caller, route, key, body_hash, outcome, refused, session_uid, created_at, sum)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
              ON CONFLICT (caller, route, key) DO UPDATE SET
                body_hash = excluded.body_hash, outcome = excluded.outcome, refused = excluded.refused,
-               session_uid = excluded.session_uid, created_at = excluded.created_at",
+               session_uid = excluded.session_uid, created_at = excluded.created_at, sum = excluded.sum",
             params![
                 claim.caller.as_str(),
                 claim.route.as_str(),
@@ -54,6 +63,7 @@ impl Tx {
                 i64::from(refused),
                 session_uid.as_deref(),
                 at,
+                sum(claim, &claim.body_hash, outcome, refused),
             ],
         )
         .await?;

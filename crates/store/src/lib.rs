@@ -26,6 +26,7 @@ mod sign_in_codes;
 mod snapshots;
 mod sqlite;
 mod store;
+mod sums;
 mod tokens;
 mod tx;
 #[cfg(test)]

@@ -144,10 +144,6 @@ impl Row {
         Ok(self.optional_integer()?.map(domain::times::Timestamp::from_ms))
     }
 
-    pub(crate) fn json<T: serde::de::DeserializeOwned>(&mut self) -> Result<T> {
-        from_json(&self.text()?)
-    }
-
     pub(crate) fn optional_json<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>> {
         self.optional_text()?.map(|text| from_json(&text)).transpose()
     }

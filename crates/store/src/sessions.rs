@@ -1,6 +1,7 @@
 //! Sessions of a workspace, with the counters of their shared context.
 
-use crate::rows::{Row, params, to_json};
+use crate::rows::{Row, from_json, params, to_json};
+use crate::sums::{self, Sum};
 use crate::{Error, Result, Tx};
 use domain::ids::{SessionId, UserId, WorkspaceId};
 use domain::sessions::{ContextCounters, Session, SessionState};
@@ -12,17 +13,21 @@ pub struct Sessions<'t> {
 }
 
 fn read(mut row: Row) -> Result<Session> {
-    Ok(Session {
-        workspace: WorkspaceId::from_trusted(row.text()?),
-        id: SessionId::from_trusted(row.text()?),
-        uid: row.text()?,
-        title: row.optional_text()?,
-        state: match row.text()?.as_str() {
-            "active" => SessionState::Active,
-            "archived" => SessionState::Archived,
-            _ => return Err(Error::BadRow("a session's state".into())),
-        },
-        config: row.json()?,
+    let (workspace, id) = (WorkspaceId::from_trusted(row.text()?), SessionId::from_trusted(row.text()?));
+    let (uid, title) = (row.text()?, row.optional_text()?);
+    let state = match row.text()?.as_str() {
+        "active" => SessionState::Active,
+        "archived" => SessionState::Archived,
+        _ => return Err(Error::BadRow("a session's state".into())),
+    };
+    let stored_config = row.text()?;
+    let session = Session {
+        workspace,
+        id,
+        uid,
+        title,
+        state,
+        config: from_json(&stored_config)?,
         created_by: UserId::from_trusted(row.text()?),
         created_at: row.time()?,
         archived_at: row.optional_time()?,
@@ -34,7 +39,30 @@ fn read(mut row: Row) -> Result<Session> {
             history_floor: row.count()?,
             next_expiry: row.optional_time()?,
         },
-    })
+    };
+    sums::check(row.optional_integer()?, || sum(&session, &stored_config), "a session")?;
+    Ok(session)
+}
+
+fn sum(session: &Session, config: &str) -> i64 {
+    let counters = &session.counters;
+    Sum::default()
+        .text(session.workspace.as_str())
+        .text(session.id.as_str())
+        .text(session.uid.as_str())
+        .text(session.title.as_deref())
+        .text(session.state.as_str())
+        .text(config)
+        .text(session.created_by.as_str())
+        .time(session.created_at)
+        .time(session.archived_at)
+        .count(counters.rev)
+        .count(counters.total_tokens)
+        .count(counters.keys)
+        .count(counters.event_seq)
+        .count(counters.history_floor)
+        .time(counters.next_expiry)
+        .finish()
 }
 
 impl Tx {
@@ -43,7 +71,7 @@ impl Tx {
         let rows = self
             .query(
                 "SELECT s.workspace, s.id, s.uid, s.title, s.state, s.config, s.created_by, s.created_at, s.archived_at,
-                        s.rev, s.total_tokens, s.keys, s.event_seq, s.history_floor, s.next_expiry
+                        s.rev, s.total_tokens, s.keys, s.event_seq, s.history_floor, s.next_expiry, s.sum
                    FROM sessions s JOIN members m ON m.workspace = s.workspace
                   WHERE s.id = $1 AND m.user_id = $2 ORDER BY s.workspace LIMIT 2",
                 params![id.as_str(), user.as_str()],
@@ -57,7 +85,7 @@ impl Tx {
         let rows = self
             .query(
                 "SELECT workspace, id, uid, title, state, config, created_by, created_at, archived_at,
-                        rev, total_tokens, keys, event_seq, history_floor, next_expiry
+                        rev, total_tokens, keys, event_seq, history_floor, next_expiry, sum
                    FROM sessions WHERE id = $1 ORDER BY workspace LIMIT 2",
                 params![id.as_str()],
             )
@@ -76,7 +104,7 @@ impl Tx {
         let rows = self
             .query(
                 "SELECT s.workspace, s.id, s.uid, s.title, s.state, s.config, s.created_by, s.created_at, s.archived_at,
-                        s.rev, s.total_tokens, s.keys, s.event_seq, s.history_floor, s.next_expiry
+                        s.rev, s.total_tokens, s.keys, s.event_seq, s.history_floor, s.next_expiry, s.sum
                    FROM members m JOIN sessions s ON s.workspace = m.workspace
                   WHERE m.user_id = $1 AND (CAST($2 AS TEXT) IS NULL OR s.workspace = $2)
                     AND (s.workspace, s.id) > ($3, $4)
@@ -125,7 +153,7 @@ impl Sessions<'_> {
             .tx
             .query_one(
                 "SELECT workspace, id, uid, title, state, config, created_by, created_at, archived_at,
-                        rev, total_tokens, keys, event_seq, history_floor, next_expiry
+                        rev, total_tokens, keys, event_seq, history_floor, next_expiry, sum
                    FROM sessions WHERE workspace = $1 AND id = $2",
                 params![self.workspace.as_str(), id.as_str()],
             )
@@ -140,8 +168,8 @@ impl Sessions<'_> {
             .tx
             .execute(
                 "INSERT INTO sessions (workspace, id, uid, title, state, config, created_by, created_at,
-                                       rev, total_tokens, keys, event_seq, history_floor)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, 0, 0, 0) ON CONFLICT (workspace, id) DO NOTHING",
+                                       rev, total_tokens, keys, event_seq, history_floor, sum)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, 0, 0, 0, $9) ON CONFLICT (workspace, id) DO NOTHING",
                 params![
                     self.workspace.as_str(),
                     session.id.as_str(),
@@ -151,38 +179,36 @@ impl Sessions<'_> {
                     config.as_str(),
                     session.created_by.as_str(),
                     session.created_at,
+                    sum(session, &config),
                 ],
             )
             .await?;
         Ok(created == 1)
     }
 
-    pub async fn archive(&mut self, id: &SessionId, at: Timestamp) -> Result<()> {
+    /// Saves what changes in the life of a session: its state and its counters. The settings are written again because
+    /// the sum is over their text.
+    pub async fn save(&mut self, session: &Session) -> Result<()> {
+        let counters = &session.counters;
+        let config = to_json(&session.config)?;
         self.tx
             .execute(
-                "UPDATE sessions SET state = 'archived', archived_at = $1
-                  WHERE workspace = $2 AND id = $3 AND state = 'active'",
-                params![at, self.workspace.as_str(), id.as_str()],
-            )
-            .await?;
-        Ok(())
-    }
-
-    pub async fn save_counters(&mut self, id: &SessionId, counters: &ContextCounters) -> Result<()> {
-        self.tx
-            .execute(
-                "UPDATE sessions SET rev = $1, total_tokens = $2, keys = $3, event_seq = $4, history_floor = $5,
-                                     next_expiry = $6
-                  WHERE workspace = $7 AND id = $8",
+                "UPDATE sessions SET state = $1, archived_at = $2, rev = $3, total_tokens = $4, keys = $5,
+                                     event_seq = $6, history_floor = $7, next_expiry = $8, config = $9, sum = $10
+                  WHERE workspace = $11 AND id = $12",
                 params![
+                    session.state.as_str(),
+                    session.archived_at,
                     counters.rev,
                     counters.total_tokens,
                     counters.keys,
                     counters.event_seq,
                     counters.history_floor,
                     counters.next_expiry,
+                    config.as_str(),
+                    sum(session, &config),
                     self.workspace.as_str(),
-                    id.as_str(),
+                    session.id.as_str(),
                 ],
             )
             .await?;
@@ -200,7 +226,7 @@ impl Sessions<'_> {
             "DELETE FROM context_entries WHERE workspace = $1 AND session = $2",
             // The newest event of the house keeps its number, or the number would be given again.
             "UPDATE events SET workspace = '', session = '', session_seq = seq, kind = '', key = NULL,
-                               readable_by = NULL, data = ''
+                               readable_by = NULL, data = '', sum = NULL
               WHERE workspace = $1 AND session = $2 AND seq = (SELECT MAX(seq) FROM events)",
             "DELETE FROM events WHERE workspace = $1 AND session = $2",
             "DELETE FROM sessions WHERE workspace = $1 AND id = $2",

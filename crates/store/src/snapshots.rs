@@ -1,7 +1,9 @@
 //! Frozen states of a session's shared context.
 
+use crate::entries::{self, Place};
 use crate::rows::{Row, params, to_json};
-use crate::{Result, Tx, entries};
+use crate::sums::{self, Sum};
+use crate::{Result, Tx};
 use domain::entries::{Access, Entry};
 use domain::ids::{SessionId, WorkspaceId};
 use domain::keys::Key;
@@ -21,16 +23,29 @@ pub struct FrozenEntry {
     pub later_readable_by: Option<Patterns>,
 }
 
-/// Reads `label, taken_at, taken_by, rev, key_count, total_tokens`.
+/// Reads `label, taken_at, taken_by, rev, key_count, total_tokens, sum`.
 fn read(mut row: Row) -> Result<Snapshot> {
-    Ok(Snapshot {
+    let snapshot = Snapshot {
         label: Label::from_trusted(row.text()?),
         taken_at: row.time()?,
         taken_by: Participant::from_trusted(row.text()?),
         rev: row.count()?,
         key_count: row.count()?,
         total_size_tokens: row.count()?,
-    })
+    };
+    sums::check(row.optional_integer()?, || sum(&snapshot), "a snapshot")?;
+    Ok(snapshot)
+}
+
+fn sum(snapshot: &Snapshot) -> i64 {
+    Sum::default()
+        .text(snapshot.label.as_str())
+        .time(snapshot.taken_at)
+        .text(snapshot.taken_by.as_str())
+        .count(snapshot.rev)
+        .count(snapshot.key_count)
+        .count(snapshot.total_size_tokens)
+        .finish()
 }
 
 impl Snapshots<'_> {
@@ -38,7 +53,7 @@ impl Snapshots<'_> {
         let row = self
             .tx
             .query_one(
-                "SELECT label, taken_at, taken_by, rev, key_count, total_tokens
+                "SELECT label, taken_at, taken_by, rev, key_count, total_tokens, sum
                    FROM snapshots WHERE workspace = $1 AND session = $2 AND label = $3",
                 params![self.workspace.as_str(), self.session.as_str(), label.as_str()],
             )
@@ -51,7 +66,7 @@ impl Snapshots<'_> {
         let rows = self
             .tx
             .query(
-                "SELECT label, taken_at, taken_by, rev, key_count, total_tokens
+                "SELECT label, taken_at, taken_by, rev, key_count, total_tokens, sum
                    FROM snapshots WHERE workspace = $1 AND session = $2 ORDER BY rev, taken_at, label",
                 params![self.workspace.as_str(), self.session.as_str()],
             )
@@ -64,8 +79,9 @@ impl Snapshots<'_> {
         let label = snapshot.label.as_str();
         self.tx
             .execute(
-                "INSERT INTO snapshots (workspace, session, label, taken_at, taken_by, rev, key_count, total_tokens)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                "INSERT INTO snapshots (workspace, session, label, taken_at, taken_by, rev, key_count, total_tokens,
+                                        sum)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
                 params![
                     self.workspace.as_str(),
                     self.session.as_str(),
@@ -75,15 +91,16 @@ impl Snapshots<'_> {
                     snapshot.rev,
                     snapshot.key_count,
                     snapshot.total_size_tokens,
+                    sum(snapshot),
                 ],
             )
             .await?;
         self.tx
             .execute(
                 "INSERT INTO snapshot_entries (workspace, session, label, key, value, version, rev, written_by,
-                                               written_at, tokens, expires_at, access, created_by)
+                                               written_at, tokens, expires_at, access, created_by, value_sum, sum)
                  SELECT workspace, session, $1, key, value, version, rev, written_by, written_at, tokens,
-                        expires_at, access, created_by
+                        expires_at, access, created_by, value_sum, sum
                    FROM context_entries
                   WHERE workspace = $2 AND session = $3 AND (expires_at IS NULL OR expires_at > $4)",
                 params![label, self.workspace.as_str(), self.session.as_str(), now],
@@ -110,14 +127,16 @@ impl Snapshots<'_> {
             .tx
             .query(
                 "SELECT later_access, key, value, version, rev, written_by, written_at, tokens, expires_at, access,
-                        created_by
+                        created_by, value_sum, sum
                    FROM snapshot_entries WHERE workspace = $1 AND session = $2 AND label = $3 ORDER BY key",
                 params![self.workspace.as_str(), self.session.as_str(), label.as_str()],
             )
             .await?;
+        let place = Place { workspace: self.workspace, session: self.session };
         let frozen = |mut row: Row| {
             let later: Option<(Patterns, Patterns)> = row.optional_json()?;
-            Ok(FrozenEntry { later_readable_by: later.map(|(readable_by, _)| readable_by), entry: entries::read(row)? })
+            let entry = entries::read(row, place)?;
+            Ok(FrozenEntry { later_readable_by: later.map(|(readable_by, _)| readable_by), entry })
         };
         rows.into_iter().map(frozen).collect()
     }

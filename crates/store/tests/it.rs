@@ -6,6 +6,7 @@ extern crate longhouse_store as store;
 
 mod it {
     mod audit_chains;
+    mod damage;
     mod leases;
     mod operations;
     mod queue;

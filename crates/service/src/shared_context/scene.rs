@@ -145,7 +145,6 @@ impl<'t> Scene<'t> {
     }
 
     pub(super) async fn save(self) -> Result<()> {
-        let Session { workspace, id, counters, .. } = &self.session;
-        Ok(self.tx.scope(workspace).sessions().save_counters(id, counters).await?)
+        Ok(self.tx.scope(&self.session.workspace).sessions().save(&self.session).await?)
     }
 }

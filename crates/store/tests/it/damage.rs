@@ -1,0 +1,129 @@
+//! A row that the disk changed is an error, never another answer.
+// Damage needs a connection that is not the store's.
+#![allow(clippy::disallowed_methods)]
+
+use super::operations::{House, open, workspace};
+use domain::entries::{Access, Entry};
+use domain::ids::{SessionId, UserId};
+use domain::keys::Key;
+use domain::participants::Participant;
+use domain::roles::Role;
+use domain::sessions::{ContextCounters, Session, SessionConfigChoice, SessionState};
+use domain::times::Timestamp;
+use domain::users::User;
+use store::{Error, Operation, Result, Tx};
+
+fn session_id() -> SessionId {
+    SessionId::parse("plans").unwrap()
+}
+
+fn key() -> Key {
+    Key::parse("a", false).unwrap()
+}
+
+/// A user with a session and one entry in it.
+struct Build;
+
+impl Operation for Build {
+    type Output = ();
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<()> {
+        let (user, at) = (UserId::parse("sean").unwrap(), Timestamp::from_ms(1));
+        tx.create_user(&User { id: user.clone(), role: Role::Member, created_at: at }).await?;
+        let place = domain::ids::WorkspaceId::personal(&user);
+        let session = Session {
+            workspace: place.clone(),
+            id: session_id(),
+            uid: "u".into(),
+            title: None,
+            state: SessionState::Active,
+            config: SessionConfigChoice::default().settle().unwrap(),
+            created_by: user,
+            created_at: at,
+            archived_at: None,
+            counters: ContextCounters::default(),
+        };
+        tx.scope(&place).sessions().create(&session).await?;
+        let by = Participant::orchestrator();
+        let access = Access::open(by.clone());
+        let entry = Entry {
+            key: key(),
+            value: "the right value".into(),
+            version: 3,
+            rev: 7,
+            written_by: by,
+            written_at: at,
+            tokens: 4,
+            expires_at: None,
+            access,
+        };
+        tx.scope(&place).entries(&session_id()).put(&entry).await
+    }
+}
+
+/// Reads the session and its entry, with or without the value.
+struct Look {
+    with_value: bool,
+}
+
+impl Operation for Look {
+    type Output = ();
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<()> {
+        let place = domain::ids::WorkspaceId::personal(&UserId::parse("sean").unwrap());
+        assert!(tx.scope(&place).sessions().get(&session_id()).await?.is_some());
+        if self.with_value {
+            assert!(tx.scope(&place).entries(&session_id()).get(&key()).await?.is_some());
+        } else {
+            assert_eq!(tx.scope(&place).entries(&session_id()).all_without_values().await?.len(), 1);
+        }
+        Ok(())
+    }
+}
+
+async fn damaged_by(sql: &str) -> House {
+    let house = open().await;
+    house.store.write(&workspace("any"), Build).await.unwrap();
+    for with_value in [true, false] {
+        house.store.read(Look { with_value }).await.unwrap();
+    }
+    house.store.close().await;
+    rusqlite::Connection::open(house.path()).unwrap().execute_batch(sql).unwrap();
+    house.again().await
+}
+
+#[tokio::test]
+async fn a_row_that_was_changed_on_the_disk_is_an_error() {
+    let changes = [
+        "UPDATE context_entries SET value = 'the wrong value'",
+        "UPDATE context_entries SET version = 4",
+        "UPDATE context_entries SET rev = 8",
+        "UPDATE context_entries SET written_by = 'subagent:evil'",
+        "UPDATE context_entries SET written_at = 2",
+        "UPDATE context_entries SET tokens = 5",
+        "UPDATE context_entries SET expires_at = 99999999999999",
+        "UPDATE context_entries SET access = '[[\"*\"],[\"orchestrator\"]]'",
+        "UPDATE context_entries SET created_by = 'subagent:evil'",
+        "UPDATE sessions SET rev = 5",
+        "UPDATE sessions SET total_tokens = 1",
+        "UPDATE sessions SET state = 'archived'",
+        "UPDATE sessions SET title = 'x'",
+        "UPDATE sessions SET config = replace(config, '10000', '10001')",
+    ];
+    for sql in changes {
+        let house = damaged_by(sql).await;
+        let outcome = house.store.read(Look { with_value: true }).await;
+        assert!(matches!(outcome, Err(Error::Damaged(_))), "{sql}: {outcome:?}");
+        let only_value = sql.contains("SET value ");
+        let outcome = house.store.read(Look { with_value: false }).await;
+        assert_eq!(outcome.is_ok(), only_value, "{sql}: a look without values needs no value");
+    }
+}
+
+#[tokio::test]
+async fn a_row_from_before_there_were_sums_is_read_as_it_is() {
+    let house = damaged_by("UPDATE context_entries SET sum = NULL, value_sum = NULL, version = 9").await;
+    house.store.read(Look { with_value: true }).await.unwrap();
+}
