@@ -47,6 +47,11 @@ pub enum Error {
     /// A row is not what was written: the disk, or something between it and us, changed it.
     #[error("{0} was damaged after it was written: restore a backup")]
     Damaged(String),
+    #[error(
+        "the log {0} was damaged after it was written, and commits that were acknowledged stand behind the damage: \
+         restore a backup, or move the file away to go on without them"
+    )]
+    DamagedLog(PathBuf),
     /// A row does not have the shape that was written: corruption, or a defect.
     #[error("a stored row is not as it was written: {0}")]
     BadRow(String),

@@ -1,6 +1,7 @@
 //! SQLite: how its connections are opened, checked and closed.
 
 pub(crate) mod backups;
+mod log_check;
 pub(crate) mod migrations;
 mod readers;
 pub(crate) mod statements;
@@ -37,6 +38,7 @@ pub(crate) struct Sqlite {
 impl Sqlite {
     /// Opens the database, brings its schema up to date and starts the writer.
     pub(crate) fn open(path: &Path, queue_capacity: usize, shared: Arc<Shared>) -> Result<Self> {
+        log_check::check(path)?;
         let mut connection = open_writer(path)?;
         migrations::migrate(&mut connection, path, crate::migrations::MIGRATIONS)?;
         let readers = Readers::new(path.to_owned());
