@@ -2,7 +2,7 @@
 
 use super::binary::post;
 use super::chance::Chance;
-use super::oracle::{Effect, Entry, Found, Key, Moment, State, Tally, now, text_of};
+use super::oracle::{Effect, Entry, Expected, Found, Key, Moment, State, Tally, now, text_of};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -69,7 +69,7 @@ struct Frozen {
     label: String,
     begun: Moment,
     acknowledged: Option<Moment>,
-    content: Vec<BTreeSet<State>>,
+    content: Vec<Expected>,
 }
 
 pub(super) struct Client {
@@ -117,11 +117,11 @@ impl Client {
         match self.chance.below(100) {
             0..15 => {
                 self.sent += 1;
-                let versions = next_versions(&self.keys[at].possible());
+                let versions = self.keys[at].expected().next_versions();
                 let repeat = Repeat { key: at, number: self.sent, versions };
                 self.write_once(door, repeat)
             }
-            15..30 if self.keys[at].possible() != BTreeSet::from([None]) => self.delete(door, at),
+            15..30 if !self.keys[at].expected().is_absent() => self.delete(door, at),
             30..50 => self.read(door, at),
             50..52 if self.may_freeze => self.freeze(door),
             _ => self.write(door, at),
@@ -131,7 +131,7 @@ impl Client {
     fn write(&mut self, door: &Door, at: usize) -> Result<(), Gone> {
         self.sent += 1;
         let number = self.sent;
-        let versions = next_versions(&self.keys[at].possible());
+        let versions = self.keys[at].expected().next_versions();
         self.keys[at].begin(Effect::Write(number));
         let body = json!({"action": "write", "key": self.key(at), "value": text_of(&self.name, number)});
         if let Some(answer) = self.heard(door.ask(&self.session, &body)?) {
@@ -169,15 +169,15 @@ impl Client {
     }
 
     fn delete(&mut self, door: &Door, at: usize) -> Result<(), Gone> {
-        let possible = self.keys[at].possible();
+        let expected = self.keys[at].expected();
         self.keys[at].begin(Effect::Delete);
         let Some(answer) = self.heard(door.ask(&self.session, &json!({"action": "delete", "key": self.key(at)}))?)
         else {
             return Ok(());
         };
         let version = answer["previous_version"].as_u64();
-        if !possible.iter().any(|state| state.map(|entry| entry.version) == version) {
-            self.tally.lost(&format!("{}: deleted {version:?} instead of {possible:?}", self.name));
+        if !expected.has_version(version) {
+            self.tally.lost(&format!("{}: deleted {version:?} instead of {expected:?}", self.name));
         }
         self.tally.acknowledged += 1;
         self.keys[at].answered(None);
@@ -185,11 +185,11 @@ impl Client {
     }
 
     fn read(&mut self, door: &Door, at: usize) -> Result<(), Gone> {
-        let possible = self.keys[at].possible();
+        let expected = self.keys[at].expected();
         self.keys[at].begin(Effect::Look);
         let answer = door.ask(&self.session, &json!({"action": "read", "key": self.key(at)}))?;
         if let Some(answer) = self.heard(answer) {
-            let state = self.tally.judge(&self.name, self.sent, &found(&answer), &possible);
+            let state = self.tally.judge(&self.name, self.sent, &found(&answer), &expected);
             self.keys[at].answered(state);
         }
         Ok(())
@@ -198,7 +198,7 @@ impl Client {
     fn freeze(&mut self, door: &Door) -> Result<(), Gone> {
         self.may_freeze = false;
         let label = format!("{}-{}", self.name, self.snapshots.len());
-        let content = self.keys.iter().map(Key::possible).collect();
+        let content = self.keys.iter().map(Key::expected).collect();
         self.snapshots.push(Frozen { label: label.clone(), begun: now(), acknowledged: None, content });
         let answer = door.ask(&self.session, &json!({"action": "snapshot", "label": label}))?;
         if self.heard(answer).is_some() {
@@ -241,7 +241,7 @@ impl Client {
         let names: Vec<String> = (0..KEYS).map(|at| self.key(at)).collect();
         let batch = door.ask(&self.session, &json!({"action": "read_batch", "keys": names})).expect("an answer").1;
         let keys = self.keys.iter().zip(&names);
-        keys.map(|(key, name)| tally.judge(&self.name, self.sent, &found_in(&batch, name), &key.possible_at(moment)))
+        keys.map(|(key, name)| tally.judge(&self.name, self.sent, &found_in(&batch, name), &key.expected_at(moment)))
             .collect()
     }
 
@@ -257,8 +257,8 @@ impl Client {
         } else if frozen.begun >= moment {
             tally.invented(&format!("snapshot {}: {content}", frozen.label));
         } else {
-            for (possible, name) in frozen.content.iter().zip(&names) {
-                tally.judge(&self.name, self.sent, &found_in(&content, name), possible);
+            for (expected, name) in frozen.content.iter().zip(&names) {
+                tally.judge(&self.name, self.sent, &found_in(&content, name), expected);
             }
         }
     }
@@ -281,10 +281,6 @@ impl Client {
 
 fn text(item: &Value) -> Option<&str> {
     item["value"].as_str()
-}
-
-fn next_versions(possible: &BTreeSet<State>) -> BTreeSet<u64> {
-    possible.iter().map(|state| state.map_or(0, |entry| entry.version) + 1).collect()
 }
 
 fn found(entry: &Value) -> Found {

@@ -1,7 +1,7 @@
 //! The mixed load: several clients at once that write, write with idempotency keys, delete, read and take snapshots,
 //! each telling the oracle before it asks and after it was answered.
 
-use super::binary::{Server, ok, post};
+use super::binary::{Server, ok};
 use super::client::{Client, Door};
 use super::oracle::{Moment, Tally};
 use serde_json::json;
@@ -129,23 +129,6 @@ impl Load {
             tally.add(client.tally);
         }
         tally
-    }
-
-    pub(super) fn acknowledged(&self) -> u64 {
-        self.clients.iter().map(|client| client.tally.acknowledged).sum()
-    }
-
-    pub(super) fn token(&self) -> &str {
-        &self.token
-    }
-
-    /// One write by hand, as a stranger to the oracle; gives the status and the error code.
-    pub(super) fn probe(&self, server: &Server, value: &str) -> (u16, String) {
-        let body = json!({"action": "write", "key": "probe", "value": value});
-        let door = Door::new(&server.url, &self.token);
-        let path = format!("/sessions/{}/shared_context", self.session(0));
-        let (status, answer) = post(&door.agent, &server.url, &self.token, &path, &body).expect("an answer");
-        (status, answer["error"]["code"].as_str().unwrap_or("").to_owned())
     }
 }
 

@@ -42,6 +42,39 @@ impl Effect {
     }
 }
 
+/// What may be found under a key.
+#[derive(Debug, Clone)]
+pub(super) struct Expected {
+    states: BTreeSet<State>,
+    /// The same, and writes that were refused, then seen not to be there, and take effect all the same.
+    late: BTreeSet<State>,
+}
+
+impl Expected {
+    fn only(state: State) -> Self {
+        Self { states: BTreeSet::from([state]), late: BTreeSet::from([state]) }
+    }
+
+    pub(super) fn is_absent(&self) -> bool {
+        self.late == BTreeSet::from([None])
+    }
+
+    /// The versions that the next write may be answered with.
+    pub(super) fn next_versions(&self) -> BTreeSet<u64> {
+        self.late.iter().map(|state| state.map_or(0, |entry| entry.version) + 1).collect()
+    }
+
+    pub(super) fn has_version(&self, version: Option<u64>) -> bool {
+        self.late.iter().any(|state| state.map(|entry| entry.version) == version)
+    }
+}
+
+/// Adds what there is if a request took effect whose answer is not known.
+fn extend(states: &mut BTreeSet<State>, effect: Effect) {
+    let more: Vec<State> = states.iter().map(|state| effect.after(*state)).collect();
+    states.extend(more);
+}
+
 struct Step {
     begun: Moment,
     effect: Effect,
@@ -66,19 +99,31 @@ impl Key {
     }
 
     /// What may be found if everything stopped at `moment`.
-    pub(super) fn possible_at(&self, moment: Moment) -> BTreeSet<State> {
-        let mut possible = BTreeSet::from([self.settled]);
+    pub(super) fn expected_at(&self, moment: Moment) -> Expected {
+        let mut expected = Expected::only(self.settled);
+        let mut unheard = Vec::new();
         for step in self.steps.iter().take_while(|step| step.begun < moment) {
-            match step.answer {
-                Some((at, state)) if at < moment => possible = BTreeSet::from([state]),
-                _ => possible.extend(possible.clone().into_iter().map(|state| step.effect.after(state))),
+            match (step.effect, step.answer.filter(|(at, _)| *at < moment)) {
+                (Effect::Look, Some((_, state))) => {
+                    expected = Expected::only(state);
+                    unheard.iter().for_each(|effect| extend(&mut expected.late, *effect));
+                }
+                (_, Some((_, state))) => {
+                    expected = Expected::only(state);
+                    unheard.clear();
+                }
+                (effect, None) => {
+                    extend(&mut expected.states, effect);
+                    extend(&mut expected.late, effect);
+                    unheard.push(effect);
+                }
             }
         }
-        possible
+        expected
     }
 
-    pub(super) fn possible(&self) -> BTreeSet<State> {
-        self.possible_at(Moment::MAX)
+    pub(super) fn expected(&self) -> Expected {
+        self.expected_at(Moment::MAX)
     }
 
     /// Goes on from what was found after a restart.
@@ -111,6 +156,8 @@ pub(super) struct Tally {
     pub(super) acknowledged: u64,
     /// Refusals by which the server said that it could not keep a write just now.
     pub(super) refused: u64,
+    /// Refused writes that were seen not to be there and took effect later.
+    pub(super) late: u64,
     pub(super) lost: u64,
     pub(super) invented: u64,
     pub(super) doubled: u64,
@@ -122,6 +169,7 @@ impl Tally {
     pub(super) fn add(&mut self, other: Self) {
         self.acknowledged += other.acknowledged;
         self.refused += other.refused;
+        self.late += other.late;
         self.lost += other.lost;
         self.invented += other.invented;
         self.doubled += other.doubled;
@@ -134,10 +182,10 @@ impl Tally {
     }
 
     /// Compares what was found with what may be there; `sent` is the last number that `client` used.
-    pub(super) fn judge(&mut self, client: &str, sent: u64, found: &Found, possible: &BTreeSet<State>) -> State {
+    pub(super) fn judge(&mut self, client: &str, sent: u64, found: &Found, expected: &Expected) -> State {
         let Found::Value { version, text } = found else {
-            if !possible.contains(&None) {
-                self.lost(&format!("{client}: nothing found instead of {possible:?}"));
+            if !expected.late.contains(&None) {
+                self.lost(&format!("{client}: nothing found instead of {expected:?}"));
             }
             return None;
         };
@@ -147,16 +195,16 @@ impl Tally {
             return None;
         };
         let state = Some(Entry { version: *version, number });
-        if possible.contains(&state) {
+        if expected.late.contains(&state) {
+            self.late += u64::from(!expected.states.contains(&state));
             return state;
         }
-        let note = format!("{client}: found {state:?} instead of {possible:?}");
-        let expected = possible.iter().flatten().find(|entry| entry.number == number);
-        match expected {
+        let note = format!("{client}: found {state:?} instead of {expected:?}");
+        match expected.late.iter().flatten().find(|entry| entry.number == number) {
             _ if number > sent => self.invented(&note),
             Some(entry) if *version > entry.version => self.doubled(&note),
             Some(_) => self.lost(&note),
-            None if possible.iter().flatten().any(|entry| entry.number > number) => self.lost(&note),
+            None if expected.late.iter().flatten().any(|entry| entry.number > number) => self.lost(&note),
             None => self.invented(&note),
         }
         state
@@ -215,9 +263,25 @@ mod tests {
         ];
         for (found, expected) in cases {
             let mut tally = Tally::default();
-            tally.judge("a", 3, &found, &key.possible());
+            tally.judge("a", 3, &found, &key.expected());
             assert_eq!([tally.lost, tally.invented, tally.doubled, tally.torn], expected, "{found:?}");
         }
+    }
+
+    #[test]
+    fn a_refused_write_that_was_seen_not_to_be_there_is_late_until_the_next_one_is_acknowledged() {
+        let mut key = Key::default();
+        key.begin(Effect::Write(1));
+        key.begin(Effect::Look);
+        key.answered(None);
+        let found = Found::Value { version: 1, text: text_of("a", 1) };
+        let mut tally = Tally::default();
+        tally.judge("a", 1, &found, &key.expected());
+        assert_eq!((tally.late, tally.wrong()), (1, 0));
+        key.begin(Effect::Write(2));
+        key.answered(entry(1, 2));
+        tally.judge("a", 2, &found, &key.expected());
+        assert_eq!((tally.late, tally.lost), (1, 1));
     }
 
     #[test]
@@ -227,7 +291,7 @@ mod tests {
         let before = now();
         std::thread::sleep(Duration::from_millis(1));
         key.answered(entry(1, 1));
-        assert_eq!(key.possible_at(before), BTreeSet::from([None, entry(1, 1)]));
-        assert_eq!(key.possible(), BTreeSet::from([entry(1, 1)]));
+        assert_eq!(key.expected_at(before).states, BTreeSet::from([None, entry(1, 1)]));
+        assert_eq!(key.expected().states, BTreeSet::from([entry(1, 1)]));
     }
 }

@@ -40,6 +40,7 @@ impl Record {
             "rounds": self.rounds,
             "acknowledged": tally.acknowledged,
             "refused": tally.refused,
+            "late": tally.late,
             "lost": tally.lost,
             "invented": tally.invented,
             "doubled": tally.doubled,

@@ -1,23 +1,12 @@
 //! SIGKILL exactly when something is being put on disk: at the n-th sync of the log, and at the n-th write to it.
 
+use super::strace;
 use crate::it::binary::Server;
 use crate::it::load::Load;
 use crate::it::records::{Record, times};
-use std::path::Path;
 use std::time::Duration;
 
 const CLIENTS: usize = 4;
-
-/// Options for `strace`: do `what` at the n-th of `calls` that concerns the database or its log.
-pub(super) fn inject(data: &Path, calls: &str, what: &str) -> Vec<String> {
-    let data = data.canonicalize().unwrap();
-    let path = |name: &str| data.join(name).display().to_string();
-    ["-o", "/dev/null", "-P", &path("longhouse.db"), "-P", &path("longhouse.db-wal"), "-e", &format!("trace={calls}")]
-        .into_iter()
-        .map(str::to_owned)
-        .chain([format!("--inject={calls}:{what}")])
-        .collect()
-}
 
 fn kill_at(name: &'static str, fault: &'static str, calls: &str, moments: impl Iterator<Item = u64>) {
     let folder = tempfile::tempdir().unwrap();
@@ -27,7 +16,7 @@ fn kill_at(name: &'static str, fault: &'static str, calls: &str, moments: impl I
     let mut record = Record::new(name, fault);
     assert_eq!(server.terminate(), Some(0));
     for moment in moments {
-        let options = inject(data, calls, &format!("signal=SIGKILL:when={moment}"));
+        let options = strace::kill(data, calls, moment);
         // The first few are reached before it is ready.
         if let Ok(mut traced) = Server::start_traced(data, &options) {
             let url = traced.url.clone();
