@@ -250,7 +250,7 @@ impl Client {
         let names: Vec<String> = (0..KEYS).map(|at| self.key(at)).collect();
         let body = json!({"action": "read_snapshot", "label": frozen.label, "keys": names});
         let (status, content) = door.ask(&self.session, &body).expect("an answer");
-        if status == 404 {
+        if status != 200 {
             if frozen.acknowledged.is_some_and(|at| at < moment) {
                 tally.lost(&format!("snapshot {}: {content}", frozen.label));
             }

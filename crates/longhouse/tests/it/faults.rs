@@ -2,7 +2,9 @@
 //! afterwards, and nothing else: `oracle.rs` keeps the account.
 
 mod disk_errors;
+mod full_disk;
 mod kill;
+mod power_cut;
 mod size_limit;
 mod strace;
 mod sync_kill;
