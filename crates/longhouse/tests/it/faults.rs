@@ -4,7 +4,9 @@
 mod disk_errors;
 mod full_disk;
 mod kill;
+mod migration;
 mod power_cut;
+mod recovery;
 mod size_limit;
 mod strace;
 mod sync_kill;
