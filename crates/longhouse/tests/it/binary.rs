@@ -78,8 +78,21 @@ impl Server {
         Self::try_launch(command(data_dir), data_dir, &[])
     }
 
-    fn try_launch(mut command: Command, data_dir: &Path, args: &[&str]) -> Result<Self, Ended> {
+    fn try_launch(command: Command, data_dir: &Path, args: &[&str]) -> Result<Self, Ended> {
         let started = Instant::now();
+        let mut server = Self::greeted(command, data_dir, args)?;
+        server.wait_until_ready()?;
+        server.ready = started.elapsed();
+        Ok(server)
+    }
+
+    /// Starts on damaged files, where it may fail to or never be well.
+    pub(super) fn start_unwell(data_dir: &Path) -> Result<Self, Ended> {
+        Self::greeted(command(data_dir), data_dir, &[])
+    }
+
+    /// It has said where it is.
+    fn greeted(mut command: Command, data_dir: &Path, args: &[&str]) -> Result<Self, Ended> {
         let mut child = command
             .args(["serve", "--rate-limit", "off"])
             .args(if args.contains(&"--listen") { &[][..] } else { &["--listen", "127.0.0.1:0"] })
@@ -100,10 +113,7 @@ impl Server {
         }
         let url =
             greeting.split(" is at ").nth(1).and_then(|rest| rest.lines().next()).expect("its address").to_owned();
-        let mut server = Self { child, url, greeting, ready: Duration::ZERO, data_dir: data_dir.to_owned() };
-        server.wait_until_ready()?;
-        server.ready = started.elapsed();
-        Ok(server)
+        Ok(Self { child, url, greeting, ready: Duration::ZERO, data_dir: data_dir.to_owned() })
     }
 
     fn wait_until_ready(&mut self) -> Result<(), Ended> {

@@ -1,6 +1,7 @@
 //! Faults of every kind, each done to the real binary under a mixed load. What was acknowledged must be there
 //! afterwards, and nothing else: `oracle.rs` keeps the account.
 
+mod damage;
 mod disk_errors;
 mod full_disk;
 mod kill;

@@ -105,6 +105,13 @@ impl Load {
         tally
     }
 
+    /// Reads every key where some answers may be errors. Gives what was wrong, and how many answers were errors.
+    pub(super) fn read_each(&self, server: &Server) -> (Tally, u64) {
+        let mut tally = Tally::default();
+        let failed = self.clients.iter().map(|client| client.read_each(&server.url, &self.token, &mut tally)).sum();
+        (tally, failed)
+    }
+
     /// The whole record: sums, history, events without gap, audit chains, pages.
     pub(super) fn check_record(&mut self, server: &Server) {
         let door = Door::new(&server.url, &self.token);

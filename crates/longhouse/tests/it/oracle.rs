@@ -203,9 +203,8 @@ impl Tally {
         match expected.late.iter().flatten().find(|entry| entry.number == number) {
             _ if number > sent => self.invented(&note),
             Some(entry) if *version > entry.version => self.doubled(&note),
-            Some(_) => self.lost(&note),
-            None if expected.late.iter().flatten().any(|entry| entry.number > number) => self.lost(&note),
-            None => self.invented(&note),
+            // An older value in the place of what came after it, be it a newer one or none.
+            _ => self.lost(&note),
         }
         state
     }
