@@ -6,6 +6,7 @@ mod disk_errors;
 mod full_disk;
 mod kill;
 mod migration;
+mod pipes;
 mod power_cut;
 mod recovery;
 mod size_limit;
