@@ -99,3 +99,21 @@ fn the_control_is_caught(load: &Load, events: &[Event]) {
     let lying = examine(load, &disk.after_dropping_all(), events[cut].at).expect("it starts").0;
     assert!(lying.lost > 0, "twenty forgotten syncs must be noticed: {lying:?}");
 }
+
+#[test]
+fn a_new_data_directory_is_on_disk_with_every_folder_above_it_that_was_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("above/data");
+    let notes = folder.path().join("notes");
+    let options = ["-y", "-e", "trace=mkdir,fsync", "-o", notes.to_str().unwrap()].map(str::to_owned);
+    Server::start_traced(&data, &options).expect("ready").kill();
+    let notes = std::fs::read_to_string(notes).unwrap();
+    let line_of = |call: &str, path: &Path| {
+        let marks = [format!("\"{}\"", path.display()), format!("<{}>", path.display())];
+        notes.lines().position(|line| line.contains(call) && marks.iter().any(|mark| line.contains(mark)))
+    };
+    for made in [&data, data.parent().unwrap()] {
+        let (made, synced) = (line_of("mkdir(", made), line_of("fsync(", made.parent().unwrap()));
+        assert!(made.is_some() && synced > made, "{notes}");
+    }
+}
