@@ -6,6 +6,7 @@ mod bench;
 mod packages;
 mod peers;
 mod processes;
+mod records;
 mod stories;
 mod suites;
 mod totals;

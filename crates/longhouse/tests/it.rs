@@ -6,6 +6,7 @@ mod it {
     mod chance;
     mod client;
     mod command_line;
+    mod door;
     mod faults;
     mod first_start;
     mod load;

@@ -1,7 +1,7 @@
 //! One client of the mixed load. It tells the oracle before it asks and after it was answered, and reads what it wrote.
 
-use super::binary::post;
 use super::chance::Chance;
+use super::door::{Door, Gone};
 use super::oracle::{Effect, Entry, Expected, Found, Key, Moment, State, Tally, now, text_of};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -10,52 +10,6 @@ use std::time::Duration;
 const KEYS: usize = 5;
 /// A refusal is tried again after a moment, as a polite client would.
 const PAUSE: Duration = Duration::from_millis(5);
-
-/// The way to a server.
-pub(super) struct Door {
-    pub(super) agent: ureq::Agent,
-    url: String,
-    token: String,
-}
-
-/// There is no server any more.
-#[derive(Debug)]
-pub(super) struct Gone;
-
-impl Door {
-    pub(super) fn new(url: &str, token: &str) -> Self {
-        let config = ureq::Agent::config_builder().http_status_as_error(false);
-        let agent = config.timeout_global(Some(Duration::from_secs(20))).build().into();
-        Self { agent, url: url.to_owned(), token: token.to_owned() }
-    }
-
-    pub(super) fn ask(&self, session: &str, body: &Value) -> Result<(u16, Value), Gone> {
-        let path = format!("/sessions/{session}/shared_context");
-        post(&self.agent, &self.url, &self.token, &path, body).map_err(|_| Gone)
-    }
-
-    /// The session's events from the first to the one at which `last` says stop.
-    pub(super) fn events(&self, session: &str, last: impl Fn(&Value) -> bool) -> Vec<(u64, Value)> {
-        use std::io::BufRead;
-        let request = self.agent.get(format!("{}/sessions/{session}/events", self.url)).header("last-event-id", "0");
-        let stream = request.header("authorization", format!("Bearer {}", self.token)).call().expect("a stream");
-        let (mut events, mut id) = (Vec::new(), 0);
-        for line in std::io::BufReader::new(stream.into_body().into_reader()).lines() {
-            let line = line.expect("the stream goes on");
-            if let Some(number) = line.strip_prefix("id: ") {
-                id = number.parse().unwrap();
-            } else if let Some(data) = line.strip_prefix("data: ") {
-                let data = serde_json::from_str(data).unwrap();
-                let done = last(&data);
-                events.push((id, data));
-                if done {
-                    break;
-                }
-            }
-        }
-        events
-    }
-}
 
 /// A write whose answer was never heard: it is sent again under the same key and must have one effect.
 struct Repeat {

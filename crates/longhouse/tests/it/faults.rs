@@ -14,7 +14,7 @@ mod strace;
 mod sync_kill;
 
 use super::binary::{Server, ok};
-use super::client::Door;
+use super::door::Door;
 use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};

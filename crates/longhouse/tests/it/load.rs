@@ -2,7 +2,8 @@
 //! each telling the oracle before it asks and after it was answered.
 
 use super::binary::{Server, ok};
-use super::client::{Client, Door};
+use super::client::Client;
+use super::door::Door;
 use super::oracle::{Moment, Tally};
 use serde_json::json;
 use std::path::Path;

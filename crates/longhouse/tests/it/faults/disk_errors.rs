@@ -1,8 +1,8 @@
 //! A disk that answers with an error or has no room, once or from then on. Nothing is acknowledged that is not on
 //! disk, the health page says so, and a fault that passes is recovered from without help.
 
-use super::{Probe, wait_until};
 use super::strace::{self, DATABASE, Failure, LOG};
+use super::{Probe, wait_until};
 use crate::it::binary::{Server, ok};
 use crate::it::load::Load;
 use crate::it::records::{Record, times};
@@ -62,7 +62,8 @@ fn after_one_failed_write_or_sync_it_recovers_by_itself() {
     let mut scene = Scene::new(Record::new("disk-error-once", "EIO or ENOSPC once, at the n-th write or sync"));
     let probe = Probe::new(&scene.data());
     for n in (0..times(3, 25)).map(|n| 9 + 23 * n) {
-        for (call, error) in [("fdatasync", "EIO"), ("fdatasync", "ENOSPC"), ("pwrite64", "EIO"), ("pwrite64", "ENOSPC")]
+        for (call, error) in
+            [("fdatasync", "EIO"), ("fdatasync", "ENOSPC"), ("pwrite64", "EIO"), ("pwrite64", "ENOSPC")]
         {
             let failure = Failure { call, error, files: BOTH, n, lasting: false };
             scene.round(failure, |server, _| {

@@ -2,7 +2,7 @@
 
 use crate::it::binary::{Server, ok};
 use crate::it::chance::Chance;
-use crate::it::client::Door;
+use crate::it::door::Door;
 use crate::it::load::Load;
 use crate::it::records::{Record, times};
 use serde_json::json;

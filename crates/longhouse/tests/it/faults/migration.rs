@@ -1,7 +1,6 @@
 //! Killing an upgrade: a database of an older schema is brought up to date, and the process dies on the way.
 
-use super::strace;
-use crate::it::binary::{Server, ok, run};
+use crate::it::binary::{Server, run};
 use crate::it::load::Load;
 use crate::it::oracle::{Moment, Tally};
 use crate::it::records::{Record, times};
@@ -43,7 +42,8 @@ fn killed_at(older: &Path, load: &Load, call: &str, n: u64, record: &mut Record)
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     copy(older, &data);
-    let options = ["-e", &format!("trace={call}"), "-o", "/dev/null", &format!("--inject={call}:signal=SIGKILL:when={n}")];
+    let options =
+        ["-e", &format!("trace={call}"), "-o", "/dev/null", &format!("--inject={call}:signal=SIGKILL:when={n}")];
     let killed = match Server::start_traced(&data, &options.map(str::to_owned)) {
         Ok(server) => {
             server.kill();

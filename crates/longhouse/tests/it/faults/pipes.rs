@@ -2,7 +2,7 @@
 
 use super::wait_until;
 use crate::it::binary::{Server, command};
-use crate::it::client::Door;
+use crate::it::door::Door;
 use crate::it::load::Load;
 use crate::it::records::{Record, times};
 use serde_json::json;

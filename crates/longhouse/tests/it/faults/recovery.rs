@@ -63,7 +63,8 @@ fn a_start_that_is_killed_while_it_moves_the_log_loses_nothing() {
     let mut record = Record::new("kill-first-writes", "SIGKILL at the n-th write or sync of a start with a long log");
     for n in 0..times(4, 40) {
         leave_a_long_log(data, &mut load, server);
-        for (call, n) in [("pwrite64", 1 + n * 7), ("fdatasync", 1 + n % 4), ("ftruncate", 1), ("pwrite64", 3 + n * 97)] {
+        for (call, n) in [("pwrite64", 1 + n * 7), ("fdatasync", 1 + n % 4), ("ftruncate", 1), ("pwrite64", 3 + n * 97)]
+        {
             // The first writes are those of the start; the rest come when it is ready.
             if let Ok(server) = Server::start_traced(data, &strace::kill(data, call, n)) {
                 server.kill();

@@ -25,7 +25,7 @@ fn kill_at(name: &'static str, fault: &'static str, calls: &str, moments: impl I
         server = Server::start(data);
         record.round(server.ready);
         load.check(&server);
-        if record.rounds % 20 == 0 {
+        if record.rounds.is_multiple_of(20) {
             load.check_record(&server);
             load.renew(data);
         }
