@@ -7,6 +7,7 @@ mod packages;
 mod peers;
 mod postgres;
 mod processes;
+mod records;
 mod stories;
 mod suites;
 mod totals;

@@ -1,8 +1,10 @@
 //! `cargo xtask test`: every test there is, step by step, each with its time, and one line of totals at the end.
 //! A step that cannot run is a failure; it never disappears.
 
+use crate::packages;
 use crate::postgres::Postgres;
 use crate::processes;
+use crate::records;
 use crate::stories;
 use crate::totals::Totals;
 use crate::workspace::{self, Profile};
@@ -16,28 +18,41 @@ pub(crate) struct Options {
     /// Run the long loops too (sets LONGHOUSE_SOAK=1 for the tests)
     #[arg(long)]
     soak: bool,
+    /// Write the table of the fault tests into docs/reliability.md
+    #[arg(long)]
+    record: bool,
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut tally = Tally::default();
+    let records = records::prepare()?;
+    tally.step("programs that make faults", || {
+        packages::ensure("strace", "strace")?;
+        packages::ensure("python3", "python3")?;
+        Ok(Totals::PASSED)
+    });
     let mut binary = None;
     tally.step("build longhouse", || {
         binary = Some(workspace::build("longhouse", Profile::Debug)?);
         Ok(Totals::PASSED)
     });
     if has_nextest() {
-        tally.step("tests (nextest)", || nextest(options));
+        tally.step("tests (nextest)", || nextest(options, &records));
         if has_doctests(&workspace::root().join("crates"))? {
-            tally.step("examples in doc comments", || cargo_test(options, &["--doc"]));
+            tally.step("examples in doc comments", || cargo_test(options, &records, &["--doc"]));
         }
     } else {
-        tally.step("tests (cargo test)", || cargo_test(options, &[]));
+        tally.step("tests (cargo test)", || cargo_test(options, &records, &[]));
     }
-    tally.step("the stories on PostgreSQL", || on_postgres(options));
+    tally.step("the stories on PostgreSQL", || on_postgres(options, &records, &ON_POSTGRES));
+    tally.step("faults on PostgreSQL", || on_postgres(options, &records, &FAULTS_ON_POSTGRES));
     tally.step("example: shared context story", || match &binary {
         Some(binary) => stories::shared_context(binary),
         None => bail!("there is no binary to tell it to"),
     });
+    if options.record {
+        tally.step("docs/reliability.md", || records::publish(&records, options.soak).map(|()| Totals::PASSED));
+    }
     tally.finish()
 }
 
@@ -76,36 +91,37 @@ fn has_nextest() -> bool {
     ask.status().is_ok_and(|status| status.success())
 }
 
-fn nextest(options: &Options) -> Result<Totals> {
+fn nextest(options: &Options, records: &Path) -> Result<Totals> {
     let mut command = workspace::cargo();
     command.args(["nextest", "run", "--workspace", "--no-fail-fast", "--no-tests", "pass"]);
-    count(options, command, Totals::from_nextest)
+    count(options, records, command, Totals::from_nextest)
 }
 
-fn cargo_test(options: &Options, more: &[&str]) -> Result<Totals> {
+fn cargo_test(options: &Options, records: &Path, more: &[&str]) -> Result<Totals> {
     let mut command = workspace::cargo();
     command.args(["test", "--workspace", "--no-fail-fast"]).args(more);
-    count(options, command, Totals::from_cargo_test)
+    count(options, records, command, Totals::from_cargo_test)
 }
 
 /// The rooms whose stories are told a second time, on a PostgreSQL of our own.
-const ON_POSTGRES: [&str; 6] = ["-p", "longhouse-store", "-p", "longhouse-api", "-p", "longhouse"];
+const ON_POSTGRES: [&str; 4] = ["-p", "longhouse-store", "-p", "longhouse-api"];
+const FAULTS_ON_POSTGRES: [&str; 6] = ["-p", "longhouse", "--features", "postgres-faults", "--test", "on_postgres"];
 
-fn on_postgres(options: &Options) -> Result<Totals> {
+fn on_postgres(options: &Options, records: &Path, tests: &[&str]) -> Result<Totals> {
     let postgres = Postgres::start(&std::env::temp_dir())?;
     let mut command = workspace::cargo();
     command.env("LONGHOUSE_TEST_STORAGE_URL", postgres.url()?).env("LONGHOUSE_TEST_POSTGRES", postgres.programs());
     if has_nextest() {
-        command.args(["nextest", "run", "--no-fail-fast"]).args(ON_POSTGRES);
-        return count(options, command, Totals::from_nextest);
+        command.args(["nextest", "run", "--no-fail-fast"]).args(tests);
+        return count(options, records, command, Totals::from_nextest);
     }
-    command.args(["test", "--no-fail-fast"]).args(ON_POSTGRES);
-    count(options, command, Totals::from_cargo_test)
+    command.args(["test", "--no-fail-fast"]).args(tests);
+    count(options, records, command, Totals::from_cargo_test)
 }
 
 /// Runs a test command and reads its summary. A bad exit without a failed test still counts as a failure.
-fn count(options: &Options, mut command: Command, read: fn(&str) -> Option<Totals>) -> Result<Totals> {
-    command.env("CARGO_TERM_COLOR", "never");
+fn count(options: &Options, records: &Path, mut command: Command, read: fn(&str) -> Option<Totals>) -> Result<Totals> {
+    command.env("CARGO_TERM_COLOR", "never").env("LONGHOUSE_RECORDS", records);
     if options.soak {
         command.env("LONGHOUSE_SOAK", "1");
     }

@@ -8,6 +8,7 @@ mod it {
     mod audit;
     mod audit_rows;
     mod backups;
+    mod clock_jumps;
     mod concurrency;
     mod connections;
     mod envelope;

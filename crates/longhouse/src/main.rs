@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("longhouse: {error}");
+            output::say(&error.to_string());
             return ExitCode::FAILURE;
         }
     };
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("longhouse: {}", output::chain(&error));
+            output::say(&output::chain(&error));
             ExitCode::FAILURE
         }
     }

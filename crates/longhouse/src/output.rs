@@ -21,6 +21,11 @@ pub(crate) fn write(bytes: &[u8]) -> Result<()> {
     }
 }
 
+/// Says something on standard error. Nobody may be listening any more: that must not end us, as `eprintln!` would.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "longhouse: {text}");
+}
+
 /// An error with its causes, each said once.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     let mut text = error.to_string();

@@ -1,7 +1,7 @@
 //! `longhouse serve`: opens the house, opens its doors, and closes both in order.
 
 use crate::cli::{Place, Serve};
-use crate::settings;
+use crate::{output, settings};
 use anyhow::{Context, Result};
 use api::{App, Options, Tls};
 use service::data_dir::SocketPath;
@@ -60,7 +60,7 @@ pub(crate) async fn open(place: &Place) -> Result<House> {
     };
     let (house, built) = House::open(options, Arc::new(Machine::default())).await?;
     if built {
-        eprintln!("longhouse: made a new house in {}, its owner is usr_owner", place.data_dir.display());
+        output::say(&format!("made a new house in {}, its owner is usr_owner", place.data_dir.display()));
     }
     Ok(house)
 }

@@ -12,6 +12,8 @@ pub(crate) fn start_logging(serving: bool) {
     let filter = std::env::var("LONGHOUSE_LOG").unwrap_or_else(|_| default.to_owned());
     let filter = tracing_subscriber::EnvFilter::try_new(&filter).unwrap_or_else(|_| default.into());
     let logger = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    // A line that cannot be written would be complained about where it could not be written, and panic.
+    let logger = logger.log_internal_errors(false);
     let json = std::env::var("LONGHOUSE_LOG_FORMAT").is_ok_and(|format| format == "json");
     if json {
         logger.json().init();

@@ -3,8 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 mod it {
     mod binary;
+    mod chance;
+    mod client;
     mod command_line;
-    mod crash;
+    mod door;
+    mod faults;
     mod first_start;
+    mod load;
     mod network;
+    mod oracle;
+    mod records;
 }

@@ -31,7 +31,10 @@ impl DataDir {
     pub fn enter(path: &Path) -> Result<Self> {
         let in_use = || Error::from(store::Error::InUse(path.to_owned()));
         if !path.exists() {
+            let missing: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
             fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(at(path))?;
+            // A power cut must not take the folder away with everything that was synced in it.
+            missing.into_iter().try_for_each(sync_parent).map_err(at(path))?;
         }
         if !path.is_dir() {
             return Err(at(path)(io::Error::new(io::ErrorKind::NotADirectory, "is not a directory")).into());
@@ -187,10 +190,8 @@ pub(crate) fn write_owner_only(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
-        _ => Ok(()),
-    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// A secret is 64 hex digits that nobody could guess: not one repeated pattern, not a sequence.

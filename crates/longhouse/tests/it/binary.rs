@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 pub(super) const LONGHOUSE: &str = env!("CARGO_BIN_EXE_longhouse");
@@ -13,7 +13,15 @@ pub(super) struct Server {
     pub(super) url: String,
     /// What it printed before it was ready.
     pub(super) greeting: String,
+    /// From its start until it was ready.
+    pub(super) ready: Duration,
     data_dir: PathBuf,
+}
+
+/// It ended before it was ready.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) status: ExitStatus,
 }
 
 pub(super) fn command(data_dir: &Path) -> Command {
@@ -53,7 +61,38 @@ impl Server {
         Self::launch(limited, data_dir, &[])
     }
 
-    fn launch(mut command: Command, data_dir: &Path, args: &[&str]) -> Self {
+    /// Starts under `strace` with the given options. The process is our child all the same, not strace's.
+    pub(super) fn start_traced(data_dir: &Path, options: &[String]) -> Result<Self, Ended> {
+        let mut traced = Command::new("strace");
+        traced.args(["-D", "-f", "-qq"]).args(options);
+        traced.arg(LONGHOUSE).arg("--data-dir").arg(data_dir);
+        Self::try_launch(traced, data_dir, &[])
+    }
+
+    fn launch(command: Command, data_dir: &Path, args: &[&str]) -> Self {
+        Self::try_launch(command, data_dir, args).unwrap_or_else(|ended| panic!("it ended with {}", ended.status))
+    }
+
+    /// Starts where it may well fail to.
+    pub(super) fn try_start(data_dir: &Path) -> Result<Self, Ended> {
+        Self::try_launch(command(data_dir), data_dir, &[])
+    }
+
+    fn try_launch(command: Command, data_dir: &Path, args: &[&str]) -> Result<Self, Ended> {
+        let started = Instant::now();
+        let mut server = Self::greeted(command, data_dir, args)?;
+        server.wait_until_ready()?;
+        server.ready = started.elapsed();
+        Ok(server)
+    }
+
+    /// Starts on damaged files, where it may fail to or never be well.
+    pub(super) fn start_unwell(data_dir: &Path) -> Result<Self, Ended> {
+        Self::greeted(command(data_dir), data_dir, &[])
+    }
+
+    /// It has said where it is.
+    fn greeted(mut command: Command, data_dir: &Path, args: &[&str]) -> Result<Self, Ended> {
         let mut child = command
             .args(["serve", "--rate-limit", "off"])
             .args(if args.contains(&"--listen") { &[][..] } else { &["--listen", "127.0.0.1:0"] })
@@ -66,23 +105,47 @@ impl Server {
         let mut greeting = String::new();
         // The last line of the greeting is the one about signing in.
         while !greeting.contains("sign in") {
-            let line = lines.next().unwrap_or_else(|| panic!("it ended after: {greeting}")).expect("text");
-            greeting.push_str(&line);
+            let Some(line) = lines.next() else {
+                return Err(Ended { status: child.wait().expect("waited") });
+            };
+            greeting.push_str(&line.expect("text"));
             greeting.push('\n');
         }
         let url =
             greeting.split(" is at ").nth(1).and_then(|rest| rest.lines().next()).expect("its address").to_owned();
-        let server = Self { child, url, greeting, data_dir: data_dir.to_owned() };
-        server.wait_until_ready();
-        server
+        Ok(Self { child, url, greeting, ready: Duration::ZERO, data_dir: data_dir.to_owned() })
     }
 
-    fn wait_until_ready(&self) {
+    fn wait_until_ready(&mut self) -> Result<(), Ended> {
         let deadline = Instant::now() + Duration::from_secs(20);
         while ureq::get(format!("{}/health", self.url)).call().is_err() {
+            if let Some(status) = self.child.try_wait().expect("waited") {
+                return Err(Ended { status });
+            }
             assert!(Instant::now() < deadline, "not ready within 20 seconds");
             std::thread::sleep(Duration::from_millis(10));
         }
+        Ok(())
+    }
+
+    /// What /health says: healthy, degraded or unhealthy.
+    pub(super) fn health(&self) -> Option<String> {
+        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let mut answer = agent.get(format!("{}/health", self.url)).call().ok()?;
+        let health: Value = answer.body_mut().read_json().ok()?;
+        health["status"].as_str().map(str::to_owned)
+    }
+
+    /// Waits until it ends by itself; `false` if it has not within `patience`.
+    pub(super) fn has_ended(&mut self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        while self.child.try_wait().expect("waited").is_none() {
+            if Instant::now() > deadline {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        true
     }
 
     pub(super) fn cli(&self, args: &[&str]) -> String {

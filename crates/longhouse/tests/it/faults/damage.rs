@@ -1,0 +1,142 @@
+//! Flipped bytes in the files of a stopped server. The rule: a read gives the right value or an error, or the start is
+//! refused, or `longhouse doctor` complains; never a wrong answer that nobody can notice.
+//!
+//! SQLite has no checksums on its pages, and takes a damaged frame for the end of its log, so the rule does not hold
+//! yet. What holds is tested; how often the rest is missed goes into the record; the rule itself waits as an ignored
+//! test.
+
+use super::strace::{DATABASE, LOG};
+use crate::it::binary::{Server, run};
+use crate::it::chance::Chance;
+use crate::it::load::Load;
+use crate::it::oracle::Tally;
+use crate::it::records::{Record, times};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+const CLIENTS: usize = 8;
+const PAGE: usize = 2_048;
+
+/// What became of files that were damaged one time after another.
+#[derive(Debug, Default)]
+struct Trials {
+    refused_to_start: u64,
+    /// Some answer was an error, or the doctor complained.
+    told: u64,
+    /// Every answer was right.
+    unharmed: u64,
+    /// An answer was wrong and nobody could tell.
+    silent: u64,
+    wrong: Tally,
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::set_permissions(to, std::fs::Permissions::from_mode(0o700)).unwrap();
+    for name in [DATABASE, LOG, "secret.key"] {
+        if from.join(name).exists() {
+            std::fs::copy(from.join(name), to.join(name)).unwrap();
+        }
+    }
+}
+
+/// One to four bytes of one page, or a sector of it.
+fn flip(bytes: &mut [u8], chance: &mut Chance) {
+    let page = chance.index(bytes.len() / PAGE) * PAGE;
+    let (start, length) = if chance.below(8) == 0 { (chance.index(4) * 512, 512) } else { (chance.index(PAGE - 4), 1) };
+    let flipped = length.max(1 + chance.index(4));
+    for byte in &mut bytes[page + start..page + start + flipped] {
+        *byte ^= u8::try_from(1 + chance.below(255)).unwrap();
+    }
+}
+
+fn try_flips(data: &Path, file: &str, load: &Load, record: &mut Record) -> Trials {
+    let mut trials = Trials::default();
+    for seed in 0..times(40, 400) {
+        record.rounds += 1;
+        let folder = tempfile::tempdir().unwrap();
+        copy(data, folder.path());
+        let path = folder.path().join(file);
+        let mut bytes = std::fs::read(&path).unwrap();
+        flip(&mut bytes, &mut Chance::new(seed));
+        std::fs::write(&path, bytes).unwrap();
+        let Ok(mut server) = Server::start_unwell(folder.path()) else {
+            trials.refused_to_start += 1;
+            continue;
+        };
+        let (tally, failed) = load.read_each(&server);
+        let complains = !run(folder.path(), &["doctor"]).status.success();
+        assert!(!server.has_ended(Duration::ZERO), "seed {seed}: it goes on whatever it reads");
+        match (failed > 0 || complains, tally.wrong() > 0) {
+            (true, _) => trials.told += 1,
+            (false, false) => trials.unharmed += 1,
+            (false, true) => {
+                trials.silent += 1;
+                trials.wrong.add(tally);
+            }
+        }
+    }
+    trials
+}
+
+fn damage(file: &str, record: &mut Record) -> Trials {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path();
+    let server = Server::start(data);
+    let mut load = Load::new(data, CLIENTS);
+    load.run(&server.url, || std::thread::sleep(Duration::from_millis(300)));
+    // A clean stop leaves no log, a kill leaves most in it.
+    match file {
+        LOG => server.kill(),
+        _ => assert_eq!(server.terminate(), Some(0)),
+    }
+    let mut trials = try_flips(data, file, &load, record);
+    for (name, count) in
+        [("refused_to_start", trials.refused_to_start), ("told", trials.told), ("silent", trials.silent)]
+    {
+        record.note(name, count);
+    }
+    trials.wrong.acknowledged = load.finish().acknowledged;
+    trials
+}
+
+#[test]
+fn a_damaged_database_never_ends_the_server_and_is_told_more_often_than_not_noticed() {
+    let mut record = Record::new("damaged-database", "flipped bytes in the database");
+    let trials = damage(DATABASE, &mut record);
+    record.write(&trials.wrong);
+    assert!(trials.refused_to_start + trials.told > trials.silent, "{trials:?}");
+}
+
+#[test]
+fn a_damaged_log_never_ends_the_server() {
+    let mut record = Record::new("damaged-log", "flipped bytes in the log");
+    let trials = damage(LOG, &mut record);
+    record.write(&trials.wrong);
+}
+
+#[test]
+#[ignore = "does not hold: values have no checksum, and a damaged frame is taken for the end of the log"]
+fn no_damage_gives_a_wrong_answer_that_nobody_can_notice() {
+    for file in [DATABASE, LOG] {
+        let trials = damage(file, &mut Record::new("damage", "flipped bytes"));
+        assert_eq!(trials.silent, 0, "{file}: {trials:?}");
+    }
+}
+
+#[test]
+fn a_damaged_header_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(Server::start(folder.path()).terminate(), Some(0));
+    let path = folder.path().join(DATABASE);
+    let whole = std::fs::read(&path).unwrap();
+    // The name of the format, the size of a page, the mark that says whose file it is.
+    for at in [0, 17, 70] {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x55;
+        std::fs::write(&path, bytes).unwrap();
+        assert!(Server::try_start(folder.path()).is_err(), "byte {at}");
+    }
+    std::fs::write(&path, whole).unwrap();
+    Server::start(folder.path());
+}
