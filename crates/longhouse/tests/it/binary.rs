@@ -1,9 +1,11 @@
 //! A Longhouse process in a temporary folder, and short words for talking to it.
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 pub(super) const LONGHOUSE: &str = env!("CARGO_BIN_EXE_longhouse");
@@ -24,9 +26,20 @@ pub(super) struct Ended {
     pub(super) status: ExitStatus,
 }
 
+/// Houses whose rows are in a database elsewhere.
+static STORAGE: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+
+/// From now on every command for this data directory is told that its rows are there.
+pub(super) fn keep_rows_elsewhere(data_dir: &Path, url: &str) {
+    STORAGE.lock().unwrap().insert(data_dir.to_owned(), url.to_owned());
+}
+
 pub(super) fn command(data_dir: &Path) -> Command {
     let mut command = Command::new(LONGHOUSE);
     command.arg("--data-dir").arg(data_dir).env_remove("LONGHOUSE_TOKEN").env_remove("LONGHOUSE_SERVER");
+    if let Some(url) = STORAGE.lock().unwrap().get(data_dir) {
+        command.env("LONGHOUSE_STORAGE_URL", url);
+    }
     command
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 pub(super) struct Record {
     name: &'static str,
     fault: &'static str,
+    engine: &'static str,
     pub(super) rounds: u64,
     slowest_ready: Duration,
     more: Map<String, Value>,
@@ -15,7 +16,11 @@ pub(super) struct Record {
 
 impl Record {
     pub(super) fn new(name: &'static str, fault: &'static str) -> Self {
-        Self { name, fault, rounds: 0, slowest_ready: Duration::ZERO, more: Map::new() }
+        Self { name, fault, engine: "sqlite", rounds: 0, slowest_ready: Duration::ZERO, more: Map::new() }
+    }
+
+    pub(super) fn on_postgres(name: &'static str, fault: &'static str) -> Self {
+        Self { engine: "postgresql", ..Self::new(name, fault) }
     }
 
     /// One round is over, after which the server took this long to be ready.
@@ -41,7 +46,7 @@ impl Record {
     pub(super) fn write(self, tally: &Tally) {
         let mut record = json!({
             "fault": self.fault,
-            "engine": "sqlite",
+            "engine": self.engine,
             "rounds": self.rounds,
             "acknowledged": tally.acknowledged,
             "refused": tally.refused,

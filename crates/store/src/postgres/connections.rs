@@ -50,7 +50,9 @@ impl Connections {
 
 pub(crate) async fn connect(options: &PgConnectOptions) -> Result<PgConnection> {
     match tokio::time::timeout(CONNECT_WITHIN, options.connect()).await {
-        Ok(connected) => Ok(connected?),
+        Ok(Ok(connection)) => Ok(connection),
+        Ok(Err(sqlx::Error::Io(error))) => Err(Error::Lost(error.to_string())),
+        Ok(Err(error)) => Err(error.into()),
         Err(_) => Err(Error::Lost("it does not answer".into())),
     }
 }
