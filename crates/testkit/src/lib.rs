@@ -7,11 +7,15 @@
 mod answers;
 mod asks;
 mod clock;
+mod cut_readers;
+mod random;
 mod streams;
 mod world;
 
 pub use answers::Answer;
 pub use asks::Ask;
 pub use clock::TurnedClock;
+pub use cut_readers::{CutReader, Line};
+pub use random::Random;
 pub use streams::{Events, StreamEvent};
 pub use world::World;
