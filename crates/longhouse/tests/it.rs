@@ -7,4 +7,7 @@ mod it {
     mod crash;
     mod first_start;
     mod network;
+    mod records;
+    mod slow_readers;
+    mod streams;
 }
