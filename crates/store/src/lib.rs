@@ -12,6 +12,8 @@ mod events;
 mod fan_out;
 mod history;
 mod idempotency;
+#[cfg(all(test, feature = "interleavings"))]
+mod interleavings;
 mod migrations;
 mod operation;
 mod queue;
@@ -22,6 +24,7 @@ mod sign_in_codes;
 mod snapshots;
 mod sqlite;
 mod store;
+mod sync;
 mod tokens;
 mod tx;
 mod users;

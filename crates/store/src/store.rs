@@ -4,12 +4,13 @@ use crate::fan_out::{Bell, Watch};
 use crate::queue::{FairQueue, Refused};
 use crate::sqlite::readers::Readers;
 use crate::sqlite::writer::{Job, PendingOperation, Writer, WriterShared};
+use crate::sync::Mutex;
+use crate::sync::thread::{self, JoinHandle};
 use crate::{Error, Operation, Result, Tx, backups, migrations, sqlite};
 use domain::ids::{SessionId, WorkspaceId};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, oneshot, watch};
 
@@ -92,7 +93,7 @@ impl Store {
             expiry_set: Notify::new(),
         });
         let writer = Writer::new(options.path.clone(), Tx::sqlite(connection), shared.clone());
-        let thread = std::thread::Builder::new().name("writer".into()).spawn(move || writer.run())?;
+        let thread = thread::Builder::new().name("writer".into()).spawn(move || writer.run())?;
         let inner = Inner { path: options.path, writer: shared, thread: Mutex::new(Some(thread)) };
         Ok(Self { inner: Arc::new(inner) })
     }

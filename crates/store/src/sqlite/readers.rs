@@ -6,11 +6,12 @@
 //! connections after each commit, so that none holds the log back.
 
 use super::open_reader;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Error, Operation, Result, Tx};
 use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
 
 const IDLE_MOST: usize = 8;

@@ -9,12 +9,13 @@ use super::reopen_after_failure;
 use crate::fan_out::FanOut;
 use crate::queue::FairQueue;
 use crate::store::{Condition, WriterFigures};
+use crate::sync::{Instant, Mutex, thread};
 use crate::tx::Signals;
 use crate::{Error, Operation, Result, Tx};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 use tokio::sync::{Notify, oneshot, watch};
 
 /// Bounds of one commit: more jobs than this, or longer, and those at the front would wait too long.
@@ -197,7 +198,7 @@ impl Writer {
             if self.shared.queue.is_closed() {
                 return;
             }
-            std::thread::sleep(pause);
+            thread::sleep(pause);
             pause = (pause * 2).min(REOPEN_SLOWEST);
         }
     }

@@ -1,0 +1,177 @@
+//! A database for one schedule, the parts that the store is made of, and the smallest operations on them.
+
+use crate::fan_out::FanOut;
+use crate::queue::{FairQueue, Refused};
+use crate::sqlite::readers::{Readers, ready};
+use crate::sqlite::writer::{Job, PendingOperation, Writer, WriterShared};
+use crate::store::{Condition, WriterFigures};
+use crate::sync::{Mutex, thread};
+use crate::{Error, Operation, Result, Tx, migrations, sqlite};
+use domain::events::{Event, EventKind, RecordedEvent};
+use domain::ids::{SessionId, WorkspaceId};
+use domain::keys::Key;
+use domain::sessions::ContextCounters;
+use domain::times::Timestamp;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use tempfile::TempDir;
+use tokio::sync::{Notify, oneshot, watch};
+
+pub(super) type Answer = oneshot::Receiver<Result<u64>>;
+
+pub(super) struct Scene {
+    _folder: TempDir,
+    pub(super) path: PathBuf,
+    pub(super) shared: Arc<WriterShared>,
+}
+
+/// In memory where there is such a place: these tests are about order, not about disks.
+fn folder() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+/// The schema is made once and copied for each schedule.
+fn blank() -> &'static Path {
+    static BLANK: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
+    let (_, path) = BLANK.get_or_init(|| {
+        let folder = folder();
+        let path = folder.path().join("rows.db");
+        let mut connection = sqlite::open_writer(&path).unwrap();
+        migrations::migrate(&mut connection, &path, migrations::MIGRATIONS).unwrap();
+        connection.close().unwrap();
+        (folder, path)
+    });
+    path
+}
+
+impl Scene {
+    pub(super) fn new() -> Self {
+        let folder = folder();
+        let path = folder.path().join("rows.db");
+        std::fs::copy(blank(), &path).unwrap();
+        let shared = WriterShared {
+            queue: FairQueue::new(64),
+            readers: Readers::new(path.clone()),
+            fan_out: FanOut::default(),
+            condition: Mutex::new(Condition::Healthy),
+            figures: WriterFigures::default(),
+            rights: watch::Sender::new(0),
+            expiry_set: Notify::new(),
+        };
+        Self { _folder: folder, path, shared: Arc::new(shared) }
+    }
+
+    pub(super) fn connection(&self) -> Tx {
+        Tx::sqlite(sqlite::open_writer(&self.path).unwrap())
+    }
+
+    /// Starts the real writer.
+    pub(super) fn start(&self) -> thread::JoinHandle<()> {
+        let writer = Writer::new(self.path.clone(), self.connection(), self.shared.clone());
+        thread::spawn(move || writer.run())
+    }
+
+    /// The events after a number, as whoever begins to read now finds them.
+    pub(super) fn log(&self, after: u64) -> Vec<RecordedEvent> {
+        self.shared.readers.run(&Log { after }).unwrap()
+    }
+
+    /// Puts an operation into the queue, as `Store::write` does; `None` when it is closed.
+    pub(super) fn submit(&self, append: Append) -> Option<Answer> {
+        let (reply, answer) = oneshot::channel();
+        let job: Box<dyn Job> = Box::new(PendingOperation { operation: append, outcome: None, reply });
+        match self.shared.queue.push(&topic().0, job) {
+            Ok(()) => Some(answer),
+            Err(Refused::Closed(_)) => None,
+            Err(Refused::Full(_)) => panic!("there is room for all"),
+        }
+    }
+}
+
+pub(super) fn topic() -> (WorkspaceId, SessionId) {
+    (WorkspaceId::parse("w").unwrap(), SessionId::parse("s").unwrap())
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Ending {
+    Well,
+    Refused,
+    Panic,
+}
+
+/// Appends the session's next event and gives its number.
+pub(super) struct Append {
+    pub(super) key: String,
+    pub(super) ending: Ending,
+}
+
+impl Append {
+    pub(super) fn new(key: &str) -> Self {
+        Self { key: key.to_owned(), ending: Ending::Well }
+    }
+}
+
+impl Operation for Append {
+    type Output = u64;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<u64> {
+        let (workspace, session) = topic();
+        let before = tx.scope(&workspace).events().after(&session, 0, 1_000).await?;
+        let mut counters = ContextCounters { event_seq: before.len() as u64, ..ContextCounters::default() };
+        let event = Event {
+            kind: EventKind::ContextWritten,
+            at: Timestamp::from_ms(1_000),
+            session,
+            key: Some(Key::parse(&self.key, false).unwrap()),
+            readable_by: None,
+            fields: serde_json::Map::new(),
+        };
+        tx.scope(&workspace).events().append(&mut counters, &event).await?;
+        match self.ending {
+            Ending::Well => Ok(counters.event_seq),
+            Ending::Refused => Err(Error::BadRow("refused".into())),
+            Ending::Panic => panic!("a job that panics, and is caught"),
+        }
+    }
+}
+
+struct Log {
+    after: u64,
+}
+
+impl Operation for Log {
+    type Output = Vec<RecordedEvent>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<RecordedEvent>> {
+        let (workspace, session) = topic();
+        tx.scope(&workspace).events().after(&session, self.after, 1_000).await
+    }
+}
+
+/// What the writer does for one commit, in an order that a twin may get wrong.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    Commit,
+    CountForReaders,
+    Publish,
+    Acknowledge,
+}
+
+pub(super) const RIGHT: [Step; 4] = [Step::Commit, Step::CountForReaders, Step::Publish, Step::Acknowledge];
+
+/// A writer that takes the given steps for each event; `acknowledge` is told its number.
+pub(super) fn write_in_steps(scene: &Scene, tx: &mut Tx, steps: [Step; 4], acknowledge: impl Fn(u64)) {
+    tx.control("BEGIN IMMEDIATE").unwrap();
+    let number = ready(Append::new("k").run(tx)).unwrap().unwrap();
+    let mut events = std::mem::take(&mut tx.events);
+    for step in steps {
+        match step {
+            Step::Commit => tx.control("COMMIT").unwrap(),
+            Step::CountForReaders => scene.shared.readers.committed(),
+            Step::Publish => scene.shared.fan_out.publish(std::mem::take(&mut events)),
+            Step::Acknowledge => acknowledge(number),
+        }
+    }
+}
