@@ -77,15 +77,16 @@ impl Readers {
         // Nothing that a read pretended to record may ever be.
         reader.tx.forget_all();
         let mut idle = self.lock();
-        // Looked at under the lock that `committed` takes: a view is either fresh here or ended there.
+        // Said before the count is looked at, and by an exchange: a commit in between either is seen here, or sees
+        // this and waits for the lock to end the view.
+        if reader.view.is_some() {
+            self.views.swap(true, Ordering::AcqRel);
+        }
         let stale = reader.view != Some(self.commits.load(Ordering::Acquire)) || self.released.load(Ordering::Acquire);
         if stale && reader.end_view().is_err() {
             return;
         }
         if idle.len() < IDLE_MOST {
-            if reader.view.is_some() {
-                self.views.store(true, Ordering::Release);
-            }
             idle.push(reader);
         }
     }
