@@ -32,6 +32,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     } else {
         tally.step("tests (cargo test)", || cargo_test(options, &[]));
     }
+    tally.step("interleavings", || interleavings(options));
     tally.step("example: shared context story", || match &binary {
         Some(binary) => stories::shared_context(binary),
         None => bail!("there is no binary to tell it to"),
@@ -83,6 +84,13 @@ fn nextest(options: &Options) -> Result<Totals> {
 fn cargo_test(options: &Options, more: &[&str]) -> Result<Totals> {
     let mut command = workspace::cargo();
     command.args(["test", "--workspace", "--no-fail-fast"]).args(more);
+    count(options, command, Totals::from_cargo_test)
+}
+
+/// The store's threads under a scheduler that tries adversarial orders of their steps.
+fn interleavings(options: &Options) -> Result<Totals> {
+    let mut command = workspace::cargo();
+    command.args(["test", "-p", "longhouse-store", "--lib", "--features", "interleavings", "interleavings"]);
     count(options, command, Totals::from_cargo_test)
 }
 
