@@ -4,6 +4,8 @@
 //! random, and by priorities that change at few places (PCT), which finds what needs just those. The seeds are
 //! fixed, so a failure comes again; it prints its schedule. Two things are beyond it: orders inside SQLite, whose
 //! calls are single steps here, and processors that reorder memory, because its atomics are always in order.
+// Whatever goes wrong here is a failed test.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod outbox;
 mod queue;

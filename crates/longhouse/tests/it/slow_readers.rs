@@ -20,7 +20,7 @@ const STILL: usize = 40;
 /// Heartbeat (15 s), then 30 s without an answer, and some slack for a busy machine.
 const LET_GO_WITHIN: Duration = Duration::from_secs(75);
 /// A buffer or two for each of them, and what the writes themselves need.
-const GROWS_AT_MOST_KIB: u64 = 32 * 1024;
+const GROWS_AT_MOST_KIB: u64 = 16 * 1024;
 const SESSION: &str = "/sessions/s/events";
 
 struct Scene {

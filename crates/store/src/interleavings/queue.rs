@@ -56,7 +56,8 @@ fn every_accepted_job_is_handed_out_once_and_the_consumer_never_sleeps_for_ever(
             let own = handed.iter().filter(|(of, number)| *of == name && numbers.contains(number));
             assert!(own.is_sorted(), "in the order of whoever pushed them: {handed:?}");
         }
-        (accepted.sort_unstable(), handed.sort_unstable());
+        accepted.sort_unstable();
+        handed.sort_unstable();
         assert_eq!(handed, accepted);
     });
 }
