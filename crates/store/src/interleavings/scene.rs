@@ -153,23 +153,32 @@ impl Operation for Log {
 /// What the writer does for one commit, in an order that a twin may get wrong.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
+    WarnReaders,
     Commit,
-    CountForReaders,
+    ReleaseReaders,
     Publish,
     Acknowledge,
 }
 
-pub(super) const RIGHT: [Step; 4] = [Step::Commit, Step::CountForReaders, Step::Publish, Step::Acknowledge];
+pub(super) type Steps = [Step; 5];
+
+pub(super) const RIGHT: Steps =
+    [Step::WarnReaders, Step::Commit, Step::ReleaseReaders, Step::Publish, Step::Acknowledge];
 
 /// A writer that takes the given steps for each event; `acknowledge` is told its number.
-pub(super) fn write_in_steps(scene: &Scene, tx: &mut Tx, steps: [Step; 4], acknowledge: impl Fn(u64)) {
+pub(super) fn write_in_steps(scene: &Scene, tx: &mut Tx, steps: Steps, acknowledge: impl Fn(u64)) {
     tx.control("BEGIN IMMEDIATE").unwrap();
     let number = ready(Append::new("k").run(tx)).unwrap().unwrap();
     let mut events = std::mem::take(&mut tx.events);
     for step in steps {
         match step {
-            Step::Commit => tx.control("COMMIT").unwrap(),
-            Step::CountForReaders => scene.shared.readers.committed(),
+            Step::WarnReaders => scene.shared.readers.committing(),
+            Step::Commit => {
+                tx.control("COMMIT").unwrap();
+                // Others see it now, but it may take its time to return: SQLite empties the log in between.
+                thread::yield_now();
+            }
+            Step::ReleaseReaders => scene.shared.readers.committed(),
             Step::Publish => scene.shared.fan_out.publish(std::mem::take(&mut events)),
             Step::Acknowledge => acknowledge(number),
         }

@@ -7,7 +7,7 @@ use crate::sync::thread;
 use shuttle::future::block_on;
 use std::sync::Arc;
 
-const ORDERS: usize = 250;
+const ORDERS: usize = 125;
 
 /// What one caller was told.
 #[derive(Debug, PartialEq)]

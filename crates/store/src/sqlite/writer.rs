@@ -131,10 +131,9 @@ impl Writer {
     fn commit_batch(&self, mut tx: Tx, first: Box<dyn Job>) -> Option<Tx> {
         let started = Instant::now();
         let mut done = Vec::new();
-        let outcome = self.fill_batch(&mut tx, first, &mut done, started).and_then(|()| commit(&mut tx));
+        let outcome = self.fill_batch(&mut tx, first, &mut done, started).and_then(|()| self.commit(&mut tx));
         match outcome {
             Ok(()) => {
-                self.shared.readers.committed();
                 self.shared.figures.committed(done.len(), started.elapsed());
                 self.shared.signal(std::mem::take(&mut tx.signals));
                 self.shared.fan_out.publish(std::mem::take(&mut tx.events));
@@ -178,6 +177,14 @@ impl Writer {
         Ok(())
     }
 
+    fn commit(&self, tx: &mut Tx) -> Result<()> {
+        ready(tx.seal_audit())??;
+        self.shared.readers.committing();
+        let outcome = tx.control("COMMIT");
+        self.shared.readers.committed();
+        outcome
+    }
+
     /// Opens the database again, refusing what arrives meanwhile.
     fn recover(&mut self) {
         let mut pause = REOPEN_FIRST;
@@ -218,11 +225,6 @@ fn run_in_savepoint(tx: &mut Tx, job: &mut dyn Job) -> Result<()> {
         tx.control("ROLLBACK TO job")?;
     }
     tx.control("RELEASE job")
-}
-
-fn commit(tx: &mut Tx) -> Result<()> {
-    ready(tx.seal_audit())??;
-    tx.control("COMMIT")
 }
 
 fn roll_back(tx: &mut Tx) -> bool {
