@@ -64,10 +64,6 @@ impl Postgres {
         &self.programs
     }
 
-    pub(crate) fn version(&self) -> Result<String> {
-        processes::output_of(Command::new(self.programs.join("postgres")).arg("--version"))
-    }
-
     /// Runs SQL that gives nothing.
     pub(crate) fn execute(&self, sql: &str) -> Result<()> {
         let mut psql = Command::new(self.programs.join("psql"));

@@ -44,6 +44,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     } else {
         tally.step("tests (cargo test)", || cargo_test(options, &records, &[]));
     }
+    tally.step("interleavings", || interleavings(options, &records));
     tally.step("the stories on PostgreSQL", || on_postgres(options, &records, &ON_POSTGRES));
     tally.step("faults on PostgreSQL", || on_postgres(options, &records, &FAULTS_ON_POSTGRES));
     tally.step("example: shared context story", || match &binary {
@@ -116,6 +117,13 @@ fn on_postgres(options: &Options, records: &Path, tests: &[&str]) -> Result<Tota
         return count(options, records, command, Totals::from_nextest);
     }
     command.args(["test", "--no-fail-fast"]).args(tests);
+    count(options, records, command, Totals::from_cargo_test)
+}
+
+/// The store's threads under a scheduler that tries adversarial orders of their steps.
+fn interleavings(options: &Options, records: &Path) -> Result<Totals> {
+    let mut command = workspace::cargo();
+    command.args(["test", "-p", "longhouse-store", "--lib", "--features", "interleavings", "interleavings"]);
     count(options, records, command, Totals::from_cargo_test)
 }
 

@@ -1,6 +1,6 @@
 //! Where connections come in: an address on the network, with or without TLS, and the socket in the data directory.
 
-use crate::connections::Impatient;
+use crate::connections::{self, Impatient};
 use crate::router::{Door, Entrance, Peer};
 use axum::body::Body;
 use hyper::body::Incoming;
@@ -139,8 +139,9 @@ async fn welcome(
     stream: TcpStream,
     address: SocketAddr,
 ) {
-    // Answers are small and waited for: never hold them back to fill a packet.
-    let _ = stream.set_nodelay(true);
+    if let Err(error) = connections::prepare(&stream) {
+        return tracing::debug!(%error, "a connection ended before it began");
+    }
     let peer = Some(Peer(address.ip()));
     match tls {
         None => converse(entrance, watcher, stream, Door::Network, peer).await,

@@ -22,8 +22,8 @@ mod it {
     mod limits_of_the_store;
     mod metrics;
     mod openapi;
-    mod random;
     mod rate_limits;
+    mod reconnects;
     mod reference_model;
     mod room;
     mod sessions;

@@ -13,4 +13,6 @@ mod it {
     mod network;
     mod oracle;
     mod records;
+    mod slow_readers;
+    mod streams;
 }

@@ -83,12 +83,16 @@ impl DataDir {
             Storage::Postgres { .. } if self.path.join(DATABASE).exists() => refuse(
                 "this house keeps its rows in a file: to move it, make a backup and restore that with LONGHOUSE_STORAGE_URL",
             ),
-            Storage::Sqlite(_) => Ok(storage),
-            Storage::Postgres { .. } => {
-                note_elsewhere(&self.path).map_err(at(&self.path))?;
-                Ok(storage)
-            }
+            _ => Ok(storage),
         }
+    }
+
+    /// To be called when the rows were found where `storage` says.
+    pub(crate) fn note_storage(&self, storage: &Storage) -> Result<()> {
+        if matches!(storage, Storage::Postgres { .. }) {
+            note_elsewhere(&self.path).map_err(at(&self.path))?;
+        }
+        Ok(())
     }
 
     /// The signing secret: the given one, else the directory's, made on first use.

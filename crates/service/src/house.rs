@@ -1,7 +1,7 @@
 //! The house: the few handles that all operations share.
 
 use crate::authority::Authority;
-use crate::data_dir::DataDir;
+use crate::data_dir::{self, DataDir};
 use crate::signing::Signer;
 use crate::surroundings::Surroundings;
 use crate::token_counts::TokenCounts;
@@ -43,10 +43,13 @@ impl Options {
 impl House {
     /// Opens the house, building it on the first start. Answers whether this was the first.
     pub async fn open(options: Options, surroundings: Arc<dyn Surroundings>) -> Result<(Self, bool)> {
+        // Before anything is made.
+        data_dir::storage(&options.data_dir, options.storage_url.as_deref())?;
         let data_dir = DataDir::enter(&options.data_dir)?;
         let secret = data_dir.secret(options.secret.as_deref(), surroundings.as_ref())?;
         let storage = data_dir.storage(options.storage_url.as_deref())?;
-        let store = Store::open(store::Options::new(storage)).await?;
+        let store = Store::open(store::Options::new(storage.clone())).await?;
+        data_dir.note_storage(&storage)?;
         let rooms = Rooms {
             authority: Authority::new(&store),
             store,

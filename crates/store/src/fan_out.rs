@@ -1,14 +1,12 @@
 //! Tells watchers in this process that something was committed. A hint and a short cut, never the record: whoever
 //! falls behind reads the log.
 
+use crate::sync::{BACKLOG, Mutex, MutexGuard};
 use domain::events::RecordedEvent;
 use domain::ids::{SessionId, WorkspaceId};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use tokio::sync::{Notify, broadcast};
-
-/// How many events a watcher may lag behind before it has to read the log.
-const BACKLOG: usize = 64;
 
 type Session = (WorkspaceId, SessionId);
 type Sender = broadcast::Sender<Arc<RecordedEvent>>;

@@ -12,6 +12,8 @@ mod events;
 mod fan_out;
 mod history;
 mod idempotency;
+#[cfg(all(test, feature = "interleavings"))]
+mod interleavings;
 mod jobs;
 mod leases;
 mod migrations;
@@ -27,6 +29,7 @@ mod snapshots;
 mod sqlite;
 mod store;
 mod sums;
+mod sync;
 mod tokens;
 mod tx;
 #[cfg(test)]

@@ -3,9 +3,10 @@
 //! Each workspace has its own line; the writer takes one job from each in turn, so a workspace that floods the
 //! house waits behind itself and nobody else.
 
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use domain::ids::WorkspaceId;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 pub(crate) struct FairQueue<J> {
     lines: Mutex<Lines<J>>,

@@ -2,9 +2,10 @@
 
 use crate::Error;
 use crate::fan_out::FanOut;
+use crate::sync::Mutex;
 use crate::tx::Told;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 

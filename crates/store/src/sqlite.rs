@@ -3,21 +3,22 @@
 pub(crate) mod backups;
 mod log_check;
 pub(crate) mod migrations;
-mod readers;
+pub(crate) mod readers;
 pub(crate) mod statements;
-mod writer;
+pub(crate) mod writer;
 
 use crate::jobs::Job;
 use crate::queue::{FairQueue, Refused};
 use crate::shared::Shared;
+use crate::sync::Mutex;
+use crate::sync::thread::{self, JoinHandle};
 use crate::{Error, Operation, Result};
 use domain::ids::WorkspaceId;
 use readers::Readers;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, PoisonError};
 use writer::{Rooms, Writer};
 
 /// Pages in the log before a commit also moves them into the database: larger means fewer pauses.
@@ -44,7 +45,7 @@ impl Sqlite {
         let readers = Readers::new(path.to_owned());
         let rooms = Arc::new(Rooms { queue: FairQueue::new(queue_capacity), readers, shared });
         let writer = Writer::new(path.to_owned(), connection, rooms.clone());
-        let thread = std::thread::Builder::new().name("writer".into()).spawn(move || writer.run())?;
+        let thread = thread::Builder::new().name("writer".into()).spawn(move || writer.run())?;
         Ok(Self { path: path.to_owned(), rooms, thread: Mutex::new(Some(thread)) })
     }
 

@@ -7,13 +7,17 @@
 mod answers;
 mod asks;
 mod clock;
+mod cut_readers;
 mod engines;
+mod random;
 mod streams;
 mod world;
 
 pub use answers::Answer;
 pub use asks::Ask;
 pub use clock::TurnedClock;
+pub use cut_readers::{CutReader, Line};
 pub use engines::{new_storage, on_postgres};
+pub use random::Random;
 pub use streams::{Events, StreamEvent};
 pub use world::World;

@@ -51,7 +51,8 @@ impl Events {
     }
 }
 
-fn parse(block: &str) -> Option<StreamEvent> {
+/// Reads one event; `None` for comments and hints.
+pub(crate) fn parse(block: &str) -> Option<StreamEvent> {
     let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name));
     let data = field("data: ")?;
     Some(StreamEvent {

@@ -26,11 +26,12 @@ fn keep_record(rounds: usize, acknowledged: u64) {
     let Some(folder) = std::env::var_os("LONGHOUSE_RECORDS").map(PathBuf::from) else { return };
     std::fs::create_dir_all(&folder).unwrap();
     // Nothing is restarted here, and whatever is lost, invented, doubled or torn has failed the test before this line.
+    let engine = if testkit::on_postgres() { "postgresql" } else { "sqlite" };
     let record = json!({
-        "fault": "clock jumps of a day and of ten years, forth and back", "engine": "sqlite", "rounds": rounds,
+        "fault": "clock jumps of a day and of ten years, forth and back", "engine": engine, "rounds": rounds,
         "acknowledged": acknowledged, "lost": 0, "invented": 0, "doubled": 0, "torn": 0, "slowest_ready_ms": null,
     });
-    std::fs::write(folder.join("clock-jumps.json"), record.to_string()).unwrap();
+    std::fs::write(folder.join(format!("clock-jumps-{engine}.json")), record.to_string()).unwrap();
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use serde_json::json;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use testkit::World;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -12,16 +13,16 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-struct Served {
-    world: World,
-    address: SocketAddr,
+pub(super) struct Served {
+    pub(super) world: Arc<World>,
+    pub(super) address: SocketAddr,
     socket: PathBuf,
     stop: oneshot::Sender<()>,
     server: JoinHandle<()>,
 }
 
-async fn served() -> Served {
-    let world = World::new().await;
+pub(super) async fn served() -> Served {
+    let world = Arc::new(World::new().await);
     let socket = world.folder().join("control.sock");
     let bound = bind("127.0.0.1:0".parse().expect("an address"), &socket, None).await.expect("bound");
     let address = bound.address().expect("an address");

@@ -1,6 +1,5 @@
 //! Event streams: whole, in order, resumable, and blind to what is not the reader's.
 
-use super::random::Random;
 use api::{App, Door, Options, entrance};
 use axum::body::Body;
 use axum::http::Request;
@@ -8,7 +7,7 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use testkit::{Events, StreamEvent, World};
+use testkit::{Events, Random, StreamEvent, World};
 
 async fn scene() -> (World, String) {
     let world = World::new().await;

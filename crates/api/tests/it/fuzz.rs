@@ -3,11 +3,10 @@
 
 use super::envelope::is_envelope;
 use super::every_route::operations;
-use super::random::Random;
 use axum::http::Method;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use testkit::World;
+use testkit::{Random, World};
 
 const CANARY: &str = "CANARY fuzz";
 const REQUESTS_EACH: usize = 300;

@@ -179,6 +179,10 @@ impl Server {
         post(&agent, &self.url, token, path, body)
     }
 
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Ends it without warning.
     pub(super) fn kill(mut self) {
         self.child.kill().expect("killed");

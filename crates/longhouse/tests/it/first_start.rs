@@ -1,6 +1,6 @@
 //! The first start, and what must not start.
 
-use super::binary::{Server, command, ok, run};
+use super::binary::{Server, command, keep_rows_elsewhere, ok, run};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -122,9 +122,8 @@ fn what_others_could_read_is_closed_and_the_doctor_says_so() {
 fn an_engine_that_is_not_there_is_not_replaced_in_silence() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let mut serve = command(&data);
-    serve.args(["serve", "--listen", "127.0.0.1:0"]).env("LONGHOUSE_STORAGE_URL", "postgres://localhost/house");
-    let output = serve.output().unwrap();
+    keep_rows_elsewhere(&data, "mysql://localhost/house");
+    let output = run(&data, &["serve", "--listen", "127.0.0.1:0"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("LONGHOUSE_STORAGE_URL"));
     assert!(!data.exists());

@@ -22,7 +22,7 @@ fn whatever_was_acknowledged_is_in_postgresql_after_kill_9() {
     let data = folder.path();
     let mut server = house_on(&postgres, data);
     let mut load = Load::new(data, CLIENTS);
-    let mut record = Record::on_postgres("postgres-kill-9", "kill -9 of Longhouse at random moments");
+    let mut record = Record::new("postgres-kill-9", "kill -9 of Longhouse at random moments");
     let mut chance = Chance::new(15);
     for kill in 1..=times(30, 300) {
         load.run_and_kill(server, Duration::from_micros(5_000 + chance.below(250_000)));
@@ -43,7 +43,7 @@ fn when_postgresql_is_killed_longhouse_refuses_and_goes_on_when_it_is_back() {
     let data = folder.path();
     let server = house_on(&postgres, data);
     let mut load = Load::new(data, CLIENTS);
-    let mut record = Record::on_postgres("postgres-killed", "kill -9 of PostgreSQL at random moments");
+    let mut record = Record::new("postgres-killed", "kill -9 of PostgreSQL at random moments");
     let mut chance = Chance::new(16);
     for _ in 0..times(10, 100) {
         load.run(&server.url, || {

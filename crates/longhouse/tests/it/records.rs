@@ -5,10 +5,12 @@ use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// What the houses of this test binary stand on.
+const ENGINE: &str = if cfg!(feature = "postgres-faults") { "postgresql" } else { "sqlite" };
+
 pub(super) struct Record {
     name: &'static str,
     fault: &'static str,
-    engine: &'static str,
     pub(super) rounds: u64,
     slowest_ready: Duration,
     more: Map<String, Value>,
@@ -16,11 +18,7 @@ pub(super) struct Record {
 
 impl Record {
     pub(super) fn new(name: &'static str, fault: &'static str) -> Self {
-        Self { name, fault, engine: "sqlite", rounds: 0, slowest_ready: Duration::ZERO, more: Map::new() }
-    }
-
-    pub(super) fn on_postgres(name: &'static str, fault: &'static str) -> Self {
-        Self { engine: "postgresql", ..Self::new(name, fault) }
+        Self { name, fault, rounds: 0, slowest_ready: Duration::ZERO, more: Map::new() }
     }
 
     /// One round is over, after which the server took this long to be ready.
@@ -46,7 +44,7 @@ impl Record {
     pub(super) fn write(self, tally: &Tally) {
         let mut record = json!({
             "fault": self.fault,
-            "engine": self.engine,
+            "engine": ENGINE,
             "rounds": self.rounds,
             "acknowledged": tally.acknowledged,
             "refused": tally.refused,
@@ -58,11 +56,15 @@ impl Record {
             "slowest_ready_ms": u64::try_from(self.slowest_ready.as_millis()).unwrap(),
         });
         record.as_object_mut().unwrap().extend(self.more);
-        if let Some(folder) = std::env::var_os("LONGHOUSE_RECORDS").map(PathBuf::from) {
-            std::fs::create_dir_all(&folder).unwrap();
-            let text = serde_json::to_string_pretty(&record).unwrap();
-            std::fs::write(folder.join(format!("{}.json", self.name)), text).unwrap();
-        }
+        self::record(self.name, &record);
+    }
+}
+
+/// Writes one record into the folder that `LONGHOUSE_RECORDS` names; without it, nothing.
+pub(super) fn record(name: &str, figures: &Value) {
+    if let Some(folder) = std::env::var_os("LONGHOUSE_RECORDS").map(PathBuf::from) {
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(format!("{name}.json")), format!("{figures:#}\n")).unwrap();
     }
 }
 

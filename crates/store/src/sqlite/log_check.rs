@@ -131,7 +131,7 @@ mod tests {
             damaged[at] ^= 0x10;
             assert!(behind(&damaged) >= 2, "byte {at} of {}", bytes.len());
         }
-        let mut torn = bytes.clone();
+        let mut torn = bytes;
         torn[last + 100] ^= 0x10;
         assert_eq!(behind(&torn), 1, "this could be a power cut");
     }

@@ -3,22 +3,24 @@
 //!
 //! An idle connection keeps its view of the database open, and the next read uses it if nothing was committed
 //! since: beginning and ending a view costs locks, more than a small read itself. The writer ends the views of idle
-//! connections after each commit, so that none holds the log back.
+//! connections before each commit, so that none holds the log back, and while it commits none is kept: a commit can
+//! be seen before it has returned, and what one read has found, no later one may miss.
 
 use super::open_reader;
 use crate::connection::Connection;
 use crate::operation::ready;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Operation, Result, Tx};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 const IDLE_MOST: usize = 8;
 
 pub(crate) struct Readers {
     path: PathBuf,
     idle: Mutex<Vec<Reader>>,
-    /// How often something was committed.
+    /// Moves before and after each commit: odd while one is under way.
     commits: AtomicU64,
     /// Whether an idle connection has its view open.
     views: AtomicBool,
@@ -28,7 +30,7 @@ pub(crate) struct Readers {
 
 struct Reader {
     tx: Tx,
-    /// The count of commits that the open view has seen; `None` when no view is open.
+    /// What `commits` was before the open view began; `None` when no view is open.
     view: Option<u64>,
 }
 
@@ -40,7 +42,7 @@ impl Reader {
         }
     }
 
-    /// A view that has seen at least `commits` commits.
+    /// A view of everything that was committed when `commits` was looked at.
     fn begin_view(&mut self, commits: u64) -> Result<()> {
         if self.view == Some(commits) {
             return Ok(());
@@ -76,26 +78,34 @@ impl Readers {
         // Nothing that a read pretended to record may ever be.
         reader.tx.forget_all();
         let mut idle = self.lock();
-        // Looked at under the lock that `committed` takes: a view is either fresh here or ended there.
-        let stale = reader.view != Some(self.commits.load(Ordering::Acquire)) || self.released.load(Ordering::Acquire);
+        // Said before the count is looked at, and by an exchange: a commit that begins meanwhile either is seen here,
+        // or sees this and waits for the lock to end the view.
+        if reader.view.is_some() {
+            self.views.swap(true, Ordering::AcqRel);
+        }
+        let commits = self.commits.load(Ordering::Acquire);
+        let under_way = commits % 2 == 1;
+        let stale = under_way || reader.view != Some(commits) || self.released.load(Ordering::Acquire);
         if stale && reader.end_view().is_err() {
             return;
         }
         if idle.len() < IDLE_MOST {
-            if reader.view.is_some() {
-                self.views.store(true, Ordering::Release);
-            }
             idle.push(reader);
         }
     }
 
-    /// To be called after every commit, before anybody is told of it.
-    pub(crate) fn committed(&self) {
+    /// To be called before every commit: from now on no read uses a view from before it.
+    pub(crate) fn committing(&self) {
         self.commits.fetch_add(1, Ordering::AcqRel);
         if self.views.swap(false, Ordering::AcqRel) {
             // One that cannot end its view is not used again.
             self.lock().retain_mut(|reader| reader.end_view().is_ok());
         }
+    }
+
+    /// To be called after every commit, whatever came of it.
+    pub(crate) fn committed(&self) {
+        self.commits.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Lets no idle connection hold the log until `keep_views`: it cannot be emptied while one does.

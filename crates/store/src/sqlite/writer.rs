@@ -11,10 +11,11 @@ use crate::jobs::{Job, run_in_savepoint, run_plainly};
 use crate::operation::ready;
 use crate::queue::FairQueue;
 use crate::shared::Shared;
+use crate::sync::{Instant, thread};
 use crate::{Error, Result, Tx};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Bounds of one commit: more jobs than this, or longer, and those at the front would wait too long.
 const JOBS_PER_COMMIT: usize = 512;
@@ -65,10 +66,9 @@ impl Writer {
     fn commit_batch(&self, mut tx: Tx, first: Box<dyn Job>) -> Option<Tx> {
         let started = Instant::now();
         let mut done = Vec::new();
-        let outcome = self.fill_batch(&mut tx, first, &mut done, started).and_then(|()| commit(&mut tx));
+        let outcome = self.fill_batch(&mut tx, first, &mut done, started).and_then(|()| self.commit(&mut tx));
         match outcome {
             Ok(()) => {
-                self.rooms.readers.committed();
                 self.rooms.shared.committed(done.len(), started.elapsed(), tx.told());
                 done.into_iter().for_each(|job| job.acknowledge());
                 Some(tx)
@@ -119,6 +119,14 @@ impl Writer {
         Ok(())
     }
 
+    fn commit(&self, tx: &mut Tx) -> Result<()> {
+        ready(tx.seal())??;
+        self.rooms.readers.committing();
+        let outcome = ready(tx.control("COMMIT"));
+        self.rooms.readers.committed();
+        outcome?
+    }
+
     /// Opens the database again, refusing what arrives meanwhile.
     fn recover(&mut self) {
         let mut pause = REOPEN_FIRST;
@@ -139,15 +147,10 @@ impl Writer {
             if self.rooms.queue.is_closed() {
                 return;
             }
-            std::thread::sleep(pause);
+            thread::sleep(pause);
             pause = (pause * 2).min(REOPEN_SLOWEST);
         }
     }
-}
-
-fn commit(tx: &mut Tx) -> Result<()> {
-    ready(tx.seal())??;
-    ready(tx.control("COMMIT"))?
 }
 
 fn roll_back(tx: &mut Tx) -> bool {
