@@ -72,11 +72,13 @@ fn xtask_depends_on_no_room_and_no_room_on_xtask() -> Result<()> {
 }
 
 #[test]
-fn only_the_store_and_the_raw_baseline_know_sqlite() -> Result<()> {
+fn only_the_store_and_the_raw_baseline_know_an_engine() -> Result<()> {
     let planted = [
         uses("longhouse-service", "rusqlite", Kind::Normal),
         uses("longhouse-api", "rusqlite", Kind::Dev),
-        uses("longhouse-testkit", "libsqlite3-sys", Kind::Normal),
+        uses("longhouse-service", "libsqlite3-sys", Kind::Normal),
+        uses("longhouse-service", "sqlx", Kind::Normal),
+        uses("longhouse-testkit", "rusqlite", Kind::Normal),
     ];
     holds(rooms::engines_outside_the_store, &planted)
 }

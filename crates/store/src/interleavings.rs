@@ -16,6 +16,7 @@ mod writer;
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 const SEEDS: [u64; 4] = [1, 7, 42, 2026];
 /// How many changes of priority PCT makes in one run.
@@ -23,14 +24,18 @@ const CHANGES: usize = 4;
 /// SQLite wants more than a small stack.
 const STACK_BYTES: usize = 512 * 1024;
 
-fn run(scheduler: impl Scheduler + 'static, story: impl Fn() + Send + Sync + 'static) {
+/// The story gets a folder, in memory where there is such a place: these tests are about order, not about disks. It is
+/// removed even if the story fails, when shuttle leaves the threads as they are.
+fn run(scheduler: impl Scheduler + 'static, story: impl Fn(&Path) + Send + Sync + 'static) {
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let path = folder.path().to_owned();
     let mut config = Config::new();
     config.stack_size = STACK_BYTES;
-    Runner::new(scheduler, config).run(story);
+    Runner::new(scheduler, config).run(move || story(&path));
 }
 
 /// Tells the story in `orders` orders for each seed and scheduler; whatever goes wrong in one of them panics.
-fn holds(orders: usize, story: impl Fn() + Copy + Send + Sync + 'static) {
+fn holds(orders: usize, story: impl Fn(&Path) + Copy + Send + Sync + 'static) {
     for seed in SEEDS {
         run(RandomScheduler::new_from_seed(seed, orders), story);
         run(PctScheduler::new_from_seed(seed, CHANGES, orders), story);
@@ -38,7 +43,7 @@ fn holds(orders: usize, story: impl Fn() + Copy + Send + Sync + 'static) {
 }
 
 /// How the story goes wrong in one of as many orders as `holds` tells. It is about a broken twin: it must.
-fn fault(orders: usize, story: impl Fn() + Copy + Send + Sync + 'static) -> String {
+fn fault(orders: usize, story: impl Fn(&Path) + Copy + Send + Sync + 'static) -> String {
     match catch_unwind(AssertUnwindSafe(|| holds(orders, story))) {
         Ok(()) => "none".to_owned(),
         Err(panic) => match panic.downcast::<String>() {

@@ -40,7 +40,7 @@ impl Line {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         self.raw.extend_from_slice(&bytes[..count]);
-        self.take_apart();
+        self.take_apart()?;
         let mut events = Vec::new();
         while let Some(end) = self.text.find("\n\n") {
             let block: String = self.text.drain(..end + 2).collect();
@@ -49,10 +49,12 @@ impl Line {
         Ok((count, events))
     }
 
-    fn take_apart(&mut self) {
+    fn take_apart(&mut self) -> io::Result<()> {
         if !self.begun {
-            let Some(end) = find(&self.raw, b"\r\n\r\n") else { return };
-            assert!(self.raw.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&self.raw));
+            let Some(end) = find(&self.raw, b"\r\n\r\n") else { return Ok(()) };
+            if !self.raw.starts_with(b"HTTP/1.1 200") {
+                return Err(io::Error::other(String::from_utf8_lossy(&self.raw)));
+            }
             self.raw.drain(..end + 4);
             self.begun = true;
         }
@@ -61,11 +63,12 @@ impl Line {
             let length = std::str::from_utf8(&self.raw[..end]).expect("text");
             let length = usize::from_str_radix(length, 16).expect("a length");
             if self.raw.len() < end + 2 + length + 2 {
-                return;
+                return Ok(());
             }
             let chunk: Vec<u8> = self.raw.drain(..end + 2 + length + 2).collect();
             self.text.push_str(std::str::from_utf8(&chunk[end + 2..end + 2 + length]).expect("text"));
         }
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ use crate::News;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::thread;
 use shuttle::future::block_on;
+use std::path::Path;
 use std::sync::Arc;
 
 const ORDERS: usize = 125;
@@ -84,8 +85,8 @@ fn beside(scene: &Arc<Scene>, beginning: Beginning, write: impl FnOnce()) {
     }
 }
 
-fn with_the_real_writer(beginning: Beginning) {
-    let scene = Arc::new(Scene::new());
+fn with_the_real_writer(folder: &Path, beginning: Beginning) {
+    let scene = Arc::new(Scene::new(folder));
     let writer = scene.start();
     beside(&scene, beginning, || {
         let callers: Vec<_> = (0..WRITERS)
@@ -106,8 +107,8 @@ fn with_the_real_writer(beginning: Beginning) {
     writer.join().unwrap();
 }
 
-fn in_steps(steps: Steps) {
-    let scene = Arc::new(Scene::new());
+fn in_steps(folder: &Path, steps: Steps) {
+    let scene = Arc::new(Scene::new(folder));
     let acknowledged = AtomicU64::new(0);
     beside(&scene, Beginning::SubscribesFirst, || {
         let mut tx = scene.connection();
@@ -119,28 +120,28 @@ fn in_steps(steps: Steps) {
 
 #[test]
 fn watchers_that_lag_and_catch_up_see_a_contiguous_slice() {
-    holds(ORDERS, || with_the_real_writer(Beginning::SubscribesFirst));
+    holds(ORDERS, |folder| with_the_real_writer(folder, Beginning::SubscribesFirst));
 }
 
 #[test]
 fn a_watcher_that_reads_the_log_before_it_subscribes_sleeps_through_an_event() {
-    let fault = fault(ORDERS, || with_the_real_writer(Beginning::ReadsFirst));
+    let fault = fault(ORDERS, |folder| with_the_real_writer(folder, Beginning::ReadsFirst));
     assert!(fault.contains("deadlock"), "{fault}");
 }
 
 #[test]
 fn the_steps_of_a_commit_are_right_in_one_order() {
-    holds(ORDERS / 3, || in_steps(RIGHT));
+    holds(ORDERS / 3, |folder| in_steps(folder, RIGHT));
 }
 
 #[test]
 fn a_twin_that_tells_watchers_before_the_commit_is_caught() {
-    let fault = fault(ORDERS, || in_steps([Publish, WarnReaders, Commit, ReleaseReaders, Acknowledge]));
+    let fault = fault(ORDERS, |folder| in_steps(folder, [Publish, WarnReaders, Commit, ReleaseReaders, Acknowledge]));
     assert!(fault.contains("before its commit"), "{fault}");
 }
 
 #[test]
 fn a_twin_that_tells_watchers_before_readers_are_warned_is_caught() {
-    let fault = fault(ORDERS, || in_steps([Commit, Publish, WarnReaders, ReleaseReaders, Acknowledge]));
+    let fault = fault(ORDERS, |folder| in_steps(folder, [Commit, Publish, WarnReaders, ReleaseReaders, Acknowledge]));
     assert!(fault.contains("before its commit"), "{fault}");
 }

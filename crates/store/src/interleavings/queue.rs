@@ -37,7 +37,7 @@ fn take_all(queue: &FairQueue<Job>) -> Vec<Job> {
 
 #[test]
 fn every_accepted_job_is_handed_out_once_and_the_consumer_never_sleeps_for_ever() {
-    holds(ORDERS, || {
+    holds(ORDERS, |_| {
         let queue = Arc::new(FairQueue::new(4));
         let pushers = PUSHERS.map(|(name, numbers)| {
             let queue = queue.clone();
@@ -64,7 +64,7 @@ fn every_accepted_job_is_handed_out_once_and_the_consumer_never_sleeps_for_ever(
 
 #[test]
 fn a_job_wakes_the_consumer_by_itself() {
-    holds(ORDERS, || {
+    holds(ORDERS, |_| {
         let queue = Arc::new(FairQueue::new(16));
         let pushers = PUSHERS.map(|(name, numbers)| {
             let queue = queue.clone();
@@ -79,7 +79,7 @@ fn a_job_wakes_the_consumer_by_itself() {
 
 #[test]
 fn a_job_waits_for_no_more_than_one_of_each_other_workspace() {
-    holds(ORDERS, || {
+    holds(ORDERS, |_| {
         let queue = Arc::new(FairQueue::new(16));
         let handed = Arc::new(Mutex::new(Vec::<Job>::new()));
         let consumer = thread::spawn({
@@ -114,7 +114,7 @@ fn a_job_waits_for_no_more_than_one_of_each_other_workspace() {
 
 #[test]
 fn a_flood_takes_half_of_the_places_and_leaves_the_others() {
-    holds(ORDERS, || {
+    holds(ORDERS, |_| {
         let queue = Arc::new(FairQueue::new(4));
         let flood = [0..3, 3..6].map(|numbers| {
             let queue = queue.clone();

@@ -28,30 +28,24 @@ pub(super) struct Scene {
     pub(super) rooms: Arc<Rooms>,
 }
 
-/// In memory where there is such a place: these tests are about order, not about disks.
-fn folder() -> TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
-}
-
 /// The schema is made once and copied for each schedule.
-fn blank() -> &'static Path {
-    static BLANK: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
-    let (_, path) = BLANK.get_or_init(|| {
-        let folder = folder();
+fn blank() -> &'static [u8] {
+    static BLANK: OnceLock<Vec<u8>> = OnceLock::new();
+    BLANK.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.db");
         let mut connection = sqlite::open_writer(&path).unwrap();
         sqlite::migrations::migrate(&mut connection, &path, MIGRATIONS).unwrap();
         connection.close().unwrap();
-        (folder, path)
-    });
-    path
+        std::fs::read(path).unwrap()
+    })
 }
 
 impl Scene {
-    pub(super) fn new() -> Self {
-        let folder = folder();
+    pub(super) fn new(within: &Path) -> Self {
+        let folder = tempfile::tempdir_in(within).unwrap();
         let path = folder.path().join("rows.db");
-        std::fs::copy(blank(), &path).unwrap();
+        std::fs::write(&path, blank()).unwrap();
         let readers = Readers::new(path.clone());
         let rooms = Rooms { queue: FairQueue::new(64), readers, shared: Arc::<Shared>::default() };
         Self { _folder: folder, path, rooms: Arc::new(rooms) }

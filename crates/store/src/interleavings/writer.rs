@@ -44,8 +44,8 @@ fn call_and_go(scene: &Scene, key: &str) -> Told {
 
 #[test]
 fn each_caller_gets_one_answer_and_what_was_acknowledged_is_in_the_file() {
-    holds(ORDERS, || {
-        let scene = Arc::new(Scene::new());
+    holds(ORDERS, |folder| {
+        let scene = Arc::new(Scene::new(folder));
         let writer = scene.start();
         let callers = ["well_1", "panics", "well_2", "refused", "gone", "well_3"].map(|key| {
             let scene = scene.clone();

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const CLIENTS: usize = 4;
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/faults/older_schema.py");
-const MIGRATIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../store/migrations");
+const MIGRATIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../store/migrations/sqlite");
 
 fn python(command: &str, data: &Path) -> String {
     let output = Command::new("python3").args([SCRIPT, command]).arg(data).arg(MIGRATIONS).output().expect("python3");
@@ -27,14 +27,11 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Whether the upgrade has happened: wholly, or not at all.
+/// Whether the upgrade has happened. Each of its steps has, wholly, or has not.
 fn is_upgraded(data: &Path) -> bool {
     let aside = tempfile::tempdir().unwrap();
     copy(data, aside.path());
-    let schema = python("look", aside.path());
-    let [behind, there, newest] = schema.split(' ').collect::<Vec<_>>()[..] else { panic!("{schema}") };
-    assert!((behind == "-1" && there == "0") || (behind == "0" && there == newest), "half an upgrade: {schema}");
-    behind == "0"
+    python("look", aside.path()) == "0"
 }
 
 /// Kills an upgrade of a copy of `older` at the n-th call, and upgrades it then. Gives what was wrong.

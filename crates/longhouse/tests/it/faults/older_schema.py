@@ -1,13 +1,14 @@
 """Makes databases of an older Longhouse, and looks at what schema a database has.
 
-older_schema.py make DATA MIGRATIONS   turns the closed database in DATA into one of the schema before the newest
-older_schema.py look DATA MIGRATIONS   prints the schema's version, and how many of the newest tables there are
+older_schema.py make DATA MIGRATIONS   turns the closed database in DATA into one of the schema of the first version
+older_schema.py look DATA MIGRATIONS   prints how many steps are missing; fails if one is there in part
 """
 import glob, hashlib, os, re, sqlite3, sys
 
 command, data, migrations = sys.argv[1:]
 files = sorted(glob.glob(os.path.join(migrations, "*.sql")))
 database = os.path.join(data, "longhouse.db")
+FIRST = 3
 
 
 def text(path):
@@ -32,7 +33,7 @@ def make():
         "PRAGMA page_size = 2048; PRAGMA journal_mode = WAL; PRAGMA application_id = 0x4C4E4748;"
         "CREATE TABLE schema_migrations (version BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL);"
     )
-    for path in files[:-1]:
+    for path in files[:FIRST]:
         version, name = os.path.basename(path)[: -len(".sql")].split("_", 1)
         connection.executescript(text(path))
         checksum = hashlib.sha256(text(path).encode()).hexdigest()
@@ -48,12 +49,25 @@ def make():
     os.chmod(database, 0o600)
 
 
+def schema(connection):
+    return sorted(row for row in connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
+
+
 def look():
+    """Every step is there wholly or not at all: the schema is that of a database made by so many steps."""
     connection = sqlite3.connect(database)
     (version,) = connection.execute("SELECT MAX(version) FROM schema_migrations").fetchone()
-    newest = re.findall(r"CREATE TABLE (\w+)", text(files[-1]))
-    there = [name for name in newest if name in tables(connection, "main")]
-    print(f"{version - len(files)} {len(there)} {len(newest)}")
+    made = sqlite3.connect(":memory:")
+    made.execute("CREATE TABLE schema_migrations (version BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)")
+    for path in files[:version]:
+        made.executescript(text(path))
+    names = lambda found: [(name, columns_of(sql)) for (name, sql) in found]
+    assert names(schema(connection)) == names(schema(made)), f"half a step beyond schema {version}"
+    print(len(files) - version)
+
+
+def columns_of(sql):
+    return re.sub(r"\s+", " ", re.sub(r"--[^\n]*", "", sql))
 
 
 make() if command == "make" else look()
