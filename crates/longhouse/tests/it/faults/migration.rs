@@ -79,7 +79,7 @@ fn an_upgrade_that_is_killed_leaves_the_old_schema_or_the_new_and_every_row() {
         kills += u64::from(killed);
         total.add(tally);
     }
-    assert!(kills * 2 > record.rounds, "most were reached: {kills}");
+    assert!(kills > 5, "an upgrade has at least so many writes and syncs: {kills}");
     record.note("killed", kills);
     total.acknowledged = load.finish().acknowledged;
     record.finish(&total);
