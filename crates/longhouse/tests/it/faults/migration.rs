@@ -54,7 +54,6 @@ fn killed_at(older: &Path, load: &Load, call: &str, n: u64, record: &mut Record)
     is_upgraded(&data);
     let server = Server::start(&data);
     record.round(server.ready);
-    assert!(is_upgraded(&data));
     assert!(run(&data, &["doctor"]).status.success(), "killed at {call} {n}");
     (killed, load.check_at(&server, Moment::MAX))
 }
