@@ -12,13 +12,14 @@ pub(super) struct Record {
     name: &'static str,
     fault: &'static str,
     pub(super) rounds: u64,
-    slowest_ready: Duration,
+    /// `None`: nothing was timed.
+    slowest_ready: Option<Duration>,
     more: Map<String, Value>,
 }
 
 impl Record {
     pub(super) fn new(name: &'static str, fault: &'static str) -> Self {
-        Self { name, fault, rounds: 0, slowest_ready: Duration::ZERO, more: Map::new() }
+        Self { name, fault, rounds: 0, slowest_ready: None, more: Map::new() }
     }
 
     /// One round is over, after which the server took this long to be ready.
@@ -28,7 +29,7 @@ impl Record {
     }
 
     pub(super) fn ready(&mut self, ready: Duration) {
-        self.slowest_ready = self.slowest_ready.max(ready);
+        self.slowest_ready = self.slowest_ready.max(Some(ready));
     }
 
     pub(super) fn note(&mut self, name: &str, value: impl Into<Value>) {
@@ -53,7 +54,7 @@ impl Record {
             "invented": tally.invented,
             "doubled": tally.doubled,
             "torn": tally.torn,
-            "slowest_ready_ms": u64::try_from(self.slowest_ready.as_millis()).unwrap(),
+            "slowest_ready_ms": self.slowest_ready.map(|ready| u64::try_from(ready.as_millis()).unwrap()),
         });
         record.as_object_mut().unwrap().extend(self.more);
         self::record(self.name, &record);

@@ -10,7 +10,8 @@ use std::process::Command;
 use std::time::Duration;
 
 const CLIENTS: usize = 4;
-const DISK_KIB: u64 = 24 * 1024;
+/// Room for what a long run writes.
+const DISK_KIB: u64 = 96 * 1024;
 
 /// A disk of our own. Only root can make one.
 struct Disk {

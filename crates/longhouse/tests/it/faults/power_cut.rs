@@ -28,7 +28,12 @@ fn record_a_load(folder: &Path) -> (Load, Vec<Event>) {
     };
     let (server, prefix) = start("first");
     let mut load = Load::new(&data, CLIENTS);
-    load.run(&server.url, || std::thread::sleep(Duration::from_millis(1_500)));
+    // Until the log was moved into the database for the first time, and a little on.
+    let has_moved = || std::fs::metadata(data.join("longhouse.db")).is_ok_and(|file| file.len() > 100_000);
+    load.run(&server.url, || {
+        super::wait_until("the log is moved", has_moved);
+        std::thread::sleep(Duration::from_millis(200));
+    });
     assert_eq!(server.terminate(), Some(0));
     events.extend(trace::read(&data, &prefix));
     let (server, prefix) = start("second");
