@@ -1,4 +1,7 @@
 //! The connection under a transaction, of either engine.
+//!
+//! What waits for PostgreSQL is boxed: its futures are large, and would make every operation large, also where SQLite
+//! answers at once.
 
 use crate::rows::{Param, Row};
 use crate::{Result, postgres, sqlite};
@@ -40,7 +43,8 @@ impl Connection {
         match self {
             Self::Sqlite(connection) => sqlite::statements::query(connection, sql, params),
             Self::Postgres(session) => {
-                let outcome = postgres::statements::query(&mut session.connection, sql, params).await;
+                let query = postgres::statements::query(&mut session.connection, sql, params);
+                let outcome = Box::pin(query).await;
                 session.noting(outcome)
             }
         }
@@ -50,7 +54,8 @@ impl Connection {
         match self {
             Self::Sqlite(connection) => sqlite::statements::execute(connection, sql, params),
             Self::Postgres(session) => {
-                let outcome = postgres::statements::execute(&mut session.connection, sql, params).await;
+                let execute = postgres::statements::execute(&mut session.connection, sql, params);
+                let outcome = Box::pin(execute).await;
                 session.noting(outcome)
             }
         }
@@ -83,7 +88,8 @@ impl Connection {
                 Ok(numbers)
             }
             Self::Postgres(session) => {
-                let outcome = postgres::statements::insert(&mut session.connection, insert.at_once, rows).await;
+                let insert = postgres::statements::insert(&mut session.connection, insert.at_once, rows);
+                let outcome = Box::pin(insert).await;
                 session.noting(outcome)?.iter_mut().map(Row::count).collect()
             }
         }
@@ -97,7 +103,7 @@ impl Connection {
                 Ok(())
             }
             Self::Postgres(session) => {
-                session.connection.execute(sql).await?;
+                Box::pin(session.connection.execute(sql)).await?;
                 if sql.starts_with("ROLLBACK") {
                     session.broken = false;
                 }

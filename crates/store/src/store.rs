@@ -83,7 +83,7 @@ impl Store {
     pub async fn read<O: Operation>(&self, operation: O) -> Result<O::Output, O::Error> {
         match &self.inner.engine {
             Engine::Sqlite(sqlite) => sqlite.read(&operation),
-            Engine::Postgres(postgres) => postgres.read(&operation).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.read(&operation)).await,
         }
     }
 
@@ -95,7 +95,7 @@ impl Store {
                 let done = tokio::task::spawn_blocking(move || sqlite.read(&operation)).await;
                 done.unwrap_or_else(|_| Err(Error::BadOperation("a read panicked").into()))
             }
-            Engine::Postgres(postgres) => postgres.read(&operation).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.read(&operation)).await,
         }
     }
 

@@ -2,20 +2,21 @@
 //! read as another value.
 
 use crate::{Error, Result};
-use sha2::{Digest, Sha256};
+use xxhash_rust::xxh64::Xxh64;
 
-/// Gathers the fields of a row, each with its length or a mark that it is missing.
+/// Gathers the fields of a row, each with its length or a mark that it is missing. Meant for accidents, not for
+/// somebody who can write the file: a fast hash is enough.
 #[derive(Default)]
-pub(crate) struct Sum(Sha256);
+pub(crate) struct Sum(Xxh64);
 
 impl Sum {
     pub(crate) fn text<'a>(mut self, text: impl Into<Option<&'a str>>) -> Self {
         match text.into() {
             Some(text) => {
-                self.0.update((text.len() as u64).to_be_bytes());
+                self.0.update(&(text.len() as u64).to_be_bytes());
                 self.0.update(text.as_bytes());
             }
-            None => self.0.update(u64::MAX.to_be_bytes()),
+            None => self.0.update(&u64::MAX.to_be_bytes()),
         }
         self
     }
@@ -23,10 +24,10 @@ impl Sum {
     pub(crate) fn integer(mut self, number: impl Into<Option<i64>>) -> Self {
         match number.into() {
             Some(number) => {
-                self.0.update([1]);
-                self.0.update(number.to_be_bytes());
+                self.0.update(&[1]);
+                self.0.update(&number.to_be_bytes());
             }
-            None => self.0.update([0]),
+            None => self.0.update(&[0]),
         }
         self
     }
@@ -40,8 +41,7 @@ impl Sum {
     }
 
     pub(crate) fn finish(self) -> i64 {
-        let digest: [u8; 32] = self.0.finalize().into();
-        digest[..8].iter().fold(0, |sum, byte| (sum << 8) | i64::from(*byte))
+        self.0.digest().cast_signed()
     }
 }
 
