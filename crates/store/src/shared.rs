@@ -97,8 +97,9 @@ impl Shared {
         if told.signals.expiry_set {
             self.expiry_set.notify_one();
         }
+        let changed = told.changed;
         self.fan_out.publish(told.events);
-        if self.condition() != Condition::Healthy {
+        if changed && self.condition() != Condition::Healthy {
             self.well();
         }
     }

@@ -35,6 +35,8 @@ pub(crate) struct Signals {
 
 /// What others hear about a transaction that has committed.
 pub(crate) struct Told {
+    /// Whether anything was written: only that shows that the disk takes it.
+    pub(crate) changed: bool,
     pub(crate) signals: Signals,
     pub(crate) events: Vec<Arc<RecordedEvent>>,
 }
@@ -80,6 +82,7 @@ impl Tx {
         self.audit.clear();
         self.events.clear();
         self.events_written = 0;
+        self.changes = 0;
         self.fault = None;
         self.signals = Signals::default();
         self.session_uid = None;
@@ -183,7 +186,7 @@ impl Tx {
     /// What others are told, now that this has committed; the transaction starts anew.
     pub(crate) fn told(&mut self) -> Told {
         let events = std::mem::take(&mut self.events).into_iter().map(PendingEvent::recorded).collect();
-        let told = Told { signals: self.signals, events };
+        let told = Told { changed: self.changes > 0, signals: self.signals, events };
         self.forget_all();
         told
     }

@@ -2,7 +2,7 @@
 
 use super::copies;
 use crate::migrations::{Applied, Migration, checksum};
-use crate::sqlite::backups::name_aside;
+use crate::sqlite::backups::Aside;
 use crate::{Error, Result};
 use sqlx::postgres::PgConnection;
 use sqlx::{Executor, Row};
@@ -21,8 +21,9 @@ pub(super) async fn migrate(connection: &mut PgConnection, copies: &Path, known:
     if from == 0 {
         return apply(connection, missing).await;
     }
-    let copy = name_aside(copies, from)?;
-    copies::to_file(connection, &copy, &known[..applied.steps.len()]).await?;
+    let aside = Aside::name(copies, from)?;
+    copies::to_file(connection, &aside.partial, &known[..applied.steps.len()]).await?;
+    let copy = aside.finish()?;
     tracing::info!(from, copy = %copy.display(), "upgrading the database; a copy was put aside");
     apply(connection, missing).await.map_err(|source| Error::Migration {
         place: applied.place,

@@ -38,17 +38,41 @@ pub(crate) fn put_on_disk(target: &Path) -> Result<()> {
 
 /// Puts a copy of an older database aside, in `backups/` beside it.
 pub(crate) fn copy_aside(connection: &Connection, path: &Path, version: i64) -> Result<PathBuf> {
-    let target = name_aside(&path.parent().unwrap_or(Path::new(".")).join("backups"), version)?;
-    copy(connection, &target)?;
-    Ok(target)
+    let aside = Aside::name(&path.parent().unwrap_or(Path::new(".")).join("backups"), version)?;
+    copy(connection, &aside.partial)?;
+    aside.finish()
 }
 
-/// A free name for the copy of an older database.
-pub(crate) fn name_aside(folder: &Path, version: i64) -> Result<PathBuf> {
-    std::fs::create_dir_all(folder)?;
-    let names = (1..10_000).map(|number| folder.join(format!("before-upgrade-from-schema-{version}-{number}.db")));
-    let free = names.into_iter().find(|target| !target.exists());
-    free.ok_or_else(|| Error::Unavailable("too many old copies in backups/".into()))
+/// The copy of an older database in the making: it gets its name when it is whole.
+pub(crate) struct Aside {
+    pub(crate) partial: PathBuf,
+    target: PathBuf,
+}
+
+impl Aside {
+    pub(crate) fn name(folder: &Path, version: i64) -> Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        let names = (1..10_000).map(|number| folder.join(format!("before-upgrade-from-schema-{version}-{number}.db")));
+        let free = names.into_iter().find(|target| !target.exists());
+        let target = free.ok_or_else(|| Error::Unavailable("too many old copies in backups/".into()))?;
+        let partial = target.with_extension("partial");
+        // What an upgrade that was cut off left behind.
+        for leftover in ["", "-journal", "-wal", "-shm"] {
+            let mut name = partial.clone().into_os_string();
+            name.push(leftover);
+            match std::fs::remove_file(name) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+        }
+        Ok(Self { partial, target })
+    }
+
+    pub(crate) fn finish(self) -> Result<PathBuf> {
+        std::fs::rename(&self.partial, &self.target)?;
+        put_on_disk(&self.target)?;
+        Ok(self.target)
+    }
 }
 
 /// Whether the file is a whole database: used on copies before they are trusted.

@@ -16,7 +16,7 @@ const MAGIC: u32 = 0x377f_0682;
 /// The last bit of the magic number: checksums are over big-endian words.
 const BIG_ENDIAN: u32 = 1;
 
-fn log_of(database: &Path) -> PathBuf {
+pub(crate) fn log_of(database: &Path) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push("-wal");
     PathBuf::from(name)

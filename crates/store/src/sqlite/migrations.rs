@@ -10,11 +10,14 @@ use std::path::Path;
 const APPLICATION_ID: i64 = 0x4C4E_4748;
 
 pub(crate) fn migrate(connection: &mut Connection, path: &Path, known: &[Migration]) -> Result<()> {
-    connection.execute_batch(&format!(
-        "PRAGMA application_id = {APPLICATION_ID};
-         CREATE TABLE IF NOT EXISTS schema_migrations (
-           version BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL);"
-    ))?;
+    // A start that has nothing to change writes nothing: it must be possible on a full disk.
+    if !is_ours(connection)? {
+        connection.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}"))?;
+    }
+    connection.execute_batch(
+        "CREATE TABLE IF NOT EXISTS schema_migrations (
+           version BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL);",
+    )?;
     let applied = Applied { steps: applied(connection)?, place: path.display().to_string() };
     let missing = applied.missing(known, |step| step.sqlite)?;
     if missing.is_empty() {

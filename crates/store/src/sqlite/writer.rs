@@ -4,6 +4,7 @@
 //! acknowledged after its commit returned. After a failed commit nothing is acknowledged until the database has been
 //! opened again and checked.
 
+use super::log_check::log_of;
 use super::readers::Readers;
 use super::reopen_after_failure;
 use crate::connection::Connection;
@@ -13,6 +14,7 @@ use crate::queue::FairQueue;
 use crate::shared::Shared;
 use crate::sync::{Instant, thread};
 use crate::{Error, Result, Tx};
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +24,10 @@ const JOBS_PER_COMMIT: usize = 512;
 const COMMIT_AFTER: Duration = Duration::from_millis(8);
 const REOPEN_FIRST: Duration = Duration::from_millis(200);
 const REOPEN_SLOWEST: Duration = Duration::from_secs(10);
+const REFUSE_EVERY: Duration = Duration::from_millis(5);
+/// Ten times what a log has when it is moved into the database.
+const LOG_WORRYING_BYTES: u64 = 128 * 1024 * 1024;
+const LOG_LOOKED_AT_EVERY: u64 = 256;
 
 /// What the writer and the rest of the engine both hold.
 pub(crate) struct Rooms {
@@ -35,11 +41,12 @@ pub(crate) struct Writer {
     /// `None` while the database has to be opened again.
     tx: Option<Tx>,
     rooms: Arc<Rooms>,
+    commits: Cell<u64>,
 }
 
 impl Writer {
     pub(crate) fn new(path: PathBuf, connection: rusqlite::Connection, rooms: Arc<Rooms>) -> Self {
-        Self { path, tx: Some(Tx::on(Connection::Sqlite(connection))), rooms }
+        Self { path, tx: Some(Tx::on(Connection::Sqlite(connection))), rooms, commits: Cell::new(1) }
     }
 
     /// Works until the queue is closed and empty, then closes the database.
@@ -71,7 +78,8 @@ impl Writer {
             Ok(()) => {
                 self.rooms.shared.committed(done.len(), started.elapsed(), tx.told());
                 done.into_iter().for_each(|job| job.acknowledge());
-                Some(tx)
+                let look = self.commits.replace(self.commits.get() + 1).is_multiple_of(LOG_LOOKED_AT_EVERY);
+                (!look || self.check_log(&mut tx)).then_some(tx)
             }
             Err(error) => {
                 tracing::error!(%error, jobs = done.len(), "a commit failed; nothing of it is acknowledged");
@@ -132,9 +140,7 @@ impl Writer {
         let mut pause = REOPEN_FIRST;
         self.rooms.readers.release_views();
         loop {
-            while let Some(job) = self.rooms.queue.try_next() {
-                job.fail(self.rooms.shared.condition().refusal());
-            }
+            self.refuse_for(Duration::ZERO);
             match reopen_after_failure(&self.path) {
                 Ok(connection) => {
                     tracing::info!("the database was opened again and is whole");
@@ -147,8 +153,39 @@ impl Writer {
             if self.rooms.queue.is_closed() {
                 return;
             }
-            thread::sleep(pause);
+            self.refuse_for(pause);
             pause = (pause * 2).min(REOPEN_SLOWEST);
+        }
+    }
+
+    /// Refuses what arrives, without letting it wait, until the time is over.
+    fn refuse_for(&self, time: Duration) {
+        let started = Instant::now();
+        loop {
+            while let Some(job) = self.rooms.queue.try_next() {
+                job.fail(self.rooms.shared.condition().refusal());
+            }
+            if started.elapsed() >= time || self.rooms.queue.is_closed() {
+                return;
+            }
+            thread::sleep(REFUSE_EVERY);
+        }
+    }
+
+    /// SQLite says nothing when it cannot move its log into the database; the log would grow without end. Answers
+    /// whether all is well.
+    fn check_log(&self, tx: &mut Tx) -> bool {
+        let length = std::fs::metadata(log_of(&self.path)).map_or(0, |log| log.len());
+        if length < LOG_WORRYING_BYTES {
+            return true;
+        }
+        match ready(tx.query("PRAGMA wal_checkpoint(PASSIVE)", &[])) {
+            Ok(Ok(_)) => true,
+            Ok(Err(error)) | Err(error) => {
+                tracing::error!(%error, "the log cannot be moved into the database");
+                self.rooms.shared.failed(&error);
+                false
+            }
         }
     }
 }
