@@ -14,5 +14,6 @@ mod it {
     mod oracle;
     mod records;
     mod slow_readers;
+    mod small_disk;
     mod streams;
 }

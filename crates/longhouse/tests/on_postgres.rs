@@ -11,4 +11,5 @@ mod it {
     mod oracle;
     mod postgres;
     mod records;
+    mod small_disk;
 }

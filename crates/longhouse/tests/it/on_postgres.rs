@@ -2,9 +2,13 @@
 
 use super::binary::{Server, keep_rows_elsewhere, ok, run};
 use super::chance::Chance;
+use super::door::Door;
 use super::load::Load;
 use super::postgres::Postgres;
 use super::records::{Record, times};
+use super::small_disk::Disk;
+use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -70,6 +74,54 @@ fn wait_until_well(server: &Server) {
         assert!(Instant::now() < deadline, "it does not recover");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Text that PostgreSQL cannot make smaller.
+fn noise(chance: &mut Chance, length: usize) -> String {
+    std::iter::repeat_with(|| format!("{:016x}", chance.next())).take(length / 16).collect()
+}
+
+#[test]
+fn when_the_disk_of_postgresql_is_full_nothing_is_acknowledged_that_is_not_kept() {
+    let Some(disk) = Disk::mount() else { return };
+    let place = disk.folder();
+    let small_log = ["--wal-segsize=1"];
+    let postgres = Postgres::start_in(tempfile::tempdir_in(place).unwrap(), &small_log);
+    postgres.execute("ALTER SYSTEM SET max_wal_size = '8MB'");
+    postgres.execute("SELECT pg_reload_conf()");
+    let folder = tempfile::tempdir().unwrap();
+    let server = house_on(&postgres, folder.path());
+    let token = server.token();
+    server.cli(&["session", "create", "s", "--config", r#"{"max_store_tokens": 1000000, "max_value_tokens": 100000}"#]);
+    disk.fill(6 * 1024);
+    let (door, mut chance) = (Door::new(&server.url, &token), Chance::new(17));
+    let write = |key: &str, value: &str| {
+        door.ask("s", &json!({"action": "write", "key": key, "value": value})).expect("an answer")
+    };
+    let mut acknowledged = BTreeMap::new();
+    let refused = (0..2_000).find_map(|number| {
+        let (key, value) = (format!("k{}", number % 100), noise(&mut chance, 8_000));
+        let (status, answer) = write(&key, &value);
+        if status == 200 {
+            acknowledged.insert(key, value);
+            return None;
+        }
+        acknowledged.remove(&key);
+        Some((status, answer))
+    });
+    let (status, answer) = refused.expect("the disk is soon full");
+    assert!(matches!(status, 503 | 507), "{status} {answer}");
+    disk.free();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while write("after", "room again").0 != 200 {
+        assert!(Instant::now() < deadline, "writes resume by themselves");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    for (key, value) in &acknowledged {
+        let (_, found) = door.ask("s", &json!({"action": "read", "key": key})).expect("an answer");
+        assert_eq!(found["value"].as_str(), Some(value.as_str()), "{key} was acknowledged");
+    }
+    server.cli(&["doctor"]);
 }
 
 #[test]

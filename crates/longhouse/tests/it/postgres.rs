@@ -34,7 +34,12 @@ fn as_its_user(command: &mut Command) {
 
 impl Postgres {
     pub(super) fn start() -> Self {
-        let (programs, folder) = (programs(), tempfile::tempdir().unwrap());
+        Self::start_in(tempfile::tempdir().unwrap(), &[])
+    }
+
+    /// Starts one in a folder on a disk of the test's choice, with more words for `initdb`.
+    pub(super) fn start_in(folder: TempDir, more: &[&str]) -> Self {
+        let programs = programs();
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         let home = folder.path().join("home");
         std::fs::create_dir(&home).unwrap();
@@ -42,7 +47,8 @@ impl Postgres {
             chown(&home, Some(id("-u", &["postgres"])), Some(id("-g", &["postgres"]))).unwrap();
         }
         let mut initdb = Command::new(programs.join("initdb"));
-        initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-D"]).arg(home.join("data"));
+        initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C"]).args(more);
+        initdb.arg("-D").arg(home.join("data"));
         as_its_user(&mut initdb);
         assert!(initdb.current_dir(&home).stdout(Stdio::null()).status().unwrap().success());
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -5,61 +5,10 @@ use super::{Probe, wait_until};
 use crate::it::binary::Server;
 use crate::it::load::Load;
 use crate::it::records::{Record, times};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use crate::it::small_disk::Disk;
 use std::time::Duration;
 
 const CLIENTS: usize = 4;
-/// Room for what a long run writes.
-const DISK_KIB: u64 = 96 * 1024;
-
-/// A disk of our own. Only root can make one.
-struct Disk {
-    folder: tempfile::TempDir,
-}
-
-impl Disk {
-    fn mount() -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let options = format!("size={DISK_KIB}k,mode=700");
-        let mut mount = Command::new("mount");
-        let mounted = mount.args(["-t", "tmpfs", "-o", &options, "longhouse-test"]).arg(folder.path()).output();
-        if mounted.is_ok_and(|output| output.status.success()) {
-            return Some(Self { folder });
-        }
-        assert!(std::env::var_os("CI").is_none(), "a small disk cannot be mounted");
-        eprintln!("skipped: only root may mount a small disk");
-        None
-    }
-
-    fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
-    }
-
-    /// Takes all room but so much.
-    fn fill(&self, leaving_kib: u64) {
-        let ballast = self.folder.path().join("ballast");
-        let _ = std::fs::remove_file(&ballast);
-        let free_kib = free_kib(self.folder.path());
-        std::fs::write(&ballast, vec![b'x'; usize::try_from((free_kib - leaving_kib) * 1024).unwrap()]).unwrap();
-    }
-
-    fn free(&self) {
-        std::fs::remove_file(self.folder.path().join("ballast")).unwrap();
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.folder.path()).status();
-    }
-}
-
-fn free_kib(path: &Path) -> u64 {
-    let output = Command::new("df").args(["-k", "--output=avail"]).arg(path).output().unwrap();
-    String::from_utf8(output.stdout).unwrap().lines().nth(1).unwrap().trim().parse().unwrap()
-}
-
 #[test]
 fn on_a_full_disk_reads_go_on_and_writes_resume_when_there_is_room() {
     let Some(disk) = Disk::mount() else { return };
