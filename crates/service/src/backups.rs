@@ -63,6 +63,20 @@ fn partial_beside(target: &Path, unique: &str) -> Result<PathBuf> {
     Ok(target.with_file_name(format!(".{name}.{unique}.partial")))
 }
 
+/// Removes backups that were cut off: each would be as large as the house, and nobody would see it. To be called by
+/// whoever has just entered the data directory.
+pub(crate) fn clear_leftovers(data_dir: &Path) {
+    let Ok(entries) = fs::read_dir(data_dir.join(BACKUPS)) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') && name.ends_with(".partial") {
+            // One that cannot be removed is no reason not to start.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 fn prepare(partial: &Path) -> Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(partial).map_err(|error| {
         let parent = partial.parent().unwrap_or(partial).display();

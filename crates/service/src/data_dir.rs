@@ -135,7 +135,7 @@ pub(crate) fn storage(data_dir: &Path, url: Option<&str>) -> Result<Storage> {
 
 /// Whether a house was built in this directory, as far as its files tell.
 pub fn is_house(path: &Path) -> bool {
-    [DATABASE, SECRET, "lock"].iter().any(|name| path.join(name).exists())
+    [DATABASE, SECRET, ELSEWHERE, "lock"].iter().any(|name| path.join(name).exists())
 }
 
 /// Takes rights away from others, noting that they had some.

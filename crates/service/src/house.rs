@@ -5,7 +5,7 @@ use crate::data_dir::{self, DataDir};
 use crate::signing::Signer;
 use crate::surroundings::Surroundings;
 use crate::token_counts::TokenCounts;
-use crate::{Result, users};
+use crate::{Result, backups, users};
 use domain::times::Timestamp;
 use std::path::Path;
 use std::sync::Arc;
@@ -46,6 +46,7 @@ impl House {
         // Before anything is made.
         data_dir::storage(&options.data_dir, options.storage_url.as_deref())?;
         let data_dir = DataDir::enter(&options.data_dir)?;
+        backups::clear_leftovers(data_dir.path());
         let secret = data_dir.secret(options.secret.as_deref(), surroundings.as_ref())?;
         let storage = data_dir.storage(options.storage_url.as_deref())?;
         let store = Store::open(store::Options::new(storage.clone())).await?;

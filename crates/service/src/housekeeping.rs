@@ -9,6 +9,8 @@ use store::{Lease, Operation, Retention, Tx};
 
 const SWEPT_AT_ONCE: u64 = 256;
 const PURGE_EVERY: Duration = Duration::from_secs(600);
+/// After somebody else's turn, or a failure.
+const ANOTHER_TURN_AFTER: Duration = Duration::from_secs(60);
 const PURGED_AT_ONCE: u64 = 5_000;
 /// Even a sleep until a known moment is cut here, because the machine's clock may be set meanwhile.
 const SLEEP_LONGEST: Duration = Duration::from_secs(60);
@@ -73,24 +75,43 @@ impl Operation for Due {
 async fn purge(house: &House) {
     let holder = house.unique().simple().to_string();
     loop {
-        if let Err(error) = purge_now(house, &holder).await {
-            tracing::warn!(%error, "what is past keeping could not be forgotten yet");
-        }
-        tokio::time::sleep(PURGE_EVERY).await;
+        let pause = match purge_now(house, &holder).await {
+            Ok(true) => PURGE_EVERY,
+            Ok(false) => ANOTHER_TURN_AFTER,
+            Err(error) => {
+                tracing::warn!(%error, "what is past keeping could not be forgotten yet");
+                ANOTHER_TURN_AFTER
+            }
+        };
+        tokio::time::sleep(pause).await;
     }
 }
 
-/// Forgets what is past keeping, unless another server of this house does.
-async fn purge_now(house: &House, holder: &str) -> Result<()> {
+/// Forgets what is past keeping, unless another server of this house does. Answers whether it was this one's turn.
+async fn purge_now(house: &House, holder: &str) -> Result<bool> {
     let turn = crate::users::house_chain();
     let take = TakeTurn { holder: holder.to_owned(), now: house.now() };
-    let Some(lease) = house.store().write(&turn, take).await? else { return Ok(()) };
+    let Some(lease) = house.store().write(&turn, take).await? else { return Ok(false) };
     // A little at a time, so that nobody waits long behind it.
     loop {
         let operation = Purge { lease: lease.clone(), now: house.now(), retention: Retention::default() };
         if house.store().write(&turn, operation).await? < PURGED_AT_ONCE {
-            return Ok(());
+            house.store().write(&turn, EndTurn { lease }).await?;
+            return Ok(true);
         }
+    }
+}
+
+struct EndTurn {
+    lease: Lease,
+}
+
+impl Operation for EndTurn {
+    type Output = bool;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool> {
+        Ok(tx.release_lease(&self.lease).await?)
     }
 }
 

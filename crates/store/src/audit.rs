@@ -105,9 +105,7 @@ impl Tx {
             heads.insert(WorkspaceId::from_trusted(row.workspace.clone()), (row.seq, row.hash.clone()));
             rows.push(row);
         }
-        let rows: Vec<_> = rows.iter().map(columns_of).collect();
-        let inserted = self.connection.insert(&INSERT, &rows).await;
-        self.noting_faults(inserted)?;
+        // The heads first: whoever else moved one meanwhile is noticed here.
         for (workspace, (seq, hash)) in heads {
             self.execute(
                 "INSERT INTO audit_heads (workspace, seq, hash) VALUES ($1, $2, $3)
@@ -116,6 +114,8 @@ impl Tx {
             )
             .await?;
         }
+        let rows: Vec<_> = rows.iter().map(columns_of).collect();
+        self.insert(&INSERT, &rows).await?;
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 //! answers at once.
 
 use crate::rows::{Param, Row};
-use crate::{Result, postgres, sqlite};
+use crate::{Error, Result, postgres, sqlite};
 use sqlx::Executor;
 use sqlx::postgres::PgConnection;
 
@@ -103,7 +103,8 @@ impl Connection {
                 Ok(())
             }
             Self::Postgres(session) => {
-                Box::pin(session.connection.execute(sql)).await?;
+                let outcome = Box::pin(session.connection.execute(sql)).await;
+                session.noting(outcome.map_err(Error::from))?;
                 if sql.starts_with("ROLLBACK") {
                     session.broken = false;
                 }

@@ -23,9 +23,9 @@ pub enum Error {
     #[error("{place} is not a Longhouse database, or its history of migrations is not ours: {reason}")]
     Foreign { place: String, reason: String },
     #[error(
-        "the upgrade of {place} from schema {from} failed: {source}. Nothing was lost: to go back, stop, put {copy} in its place and start the version you had"
+        "the upgrade of {place} from schema {from} failed: {source}. Nothing was lost (a copy is {copy}). To go back: {way_back}"
     )]
-    Migration { place: String, from: i64, copy: PathBuf, source: Box<Error> },
+    Migration { place: String, from: i64, copy: PathBuf, way_back: &'static str, source: Box<Error> },
     #[error("the data directory {0} is in use by another process")]
     InUse(PathBuf),
     #[error("the PostgreSQL database is in use by another Longhouse")]
@@ -49,7 +49,7 @@ pub enum Error {
     Damaged(String),
     #[error(
         "the log {0} was damaged after it was written, and commits that were acknowledged stand behind the damage: \
-         restore a backup, or move the file away to go on without them"
+         restore a backup"
     )]
     DamagedLog(PathBuf),
     /// A row does not have the shape that was written: corruption, or a defect.
@@ -78,9 +78,10 @@ impl Error {
         error.code().is_some_and(|code| code.starts_with(start))
     }
 
-    /// Whether the transaction was given up because others got in between: it may be run again.
+    /// Whether the transaction was given up because others got in between: it may be run again. Two who insert the
+    /// same row at once are told of a broken constraint, not of each other; no operation of ours relies on one.
     pub(crate) fn is_conflict(&self) -> bool {
-        matches!(self, Self::Conflict) || self.is_state("40001") || self.is_state("40P01")
+        matches!(self, Self::Conflict) || ["40001", "40P01", "23505"].iter().any(|state| self.is_state(state))
     }
 
     /// Whether the database cannot be reached, or is going away or coming up.
@@ -99,7 +100,7 @@ impl Error {
     pub(crate) fn is_fault(&self) -> bool {
         match self {
             Self::Sqlite(error) => is_sqlite_fault(error),
-            Self::Postgres(sqlx::Error::Database(_)) => {
+            Self::Postgres(sqlx::Error::Database(_)) if !self.is_conflict() => {
                 // Bad data, broken constraints, bad statements and what is too large are the statement's own.
                 !["22", "23", "42", "54"].iter().any(|class| self.is_state(class))
             }

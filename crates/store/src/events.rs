@@ -128,20 +128,24 @@ impl Tx {
         if self.events_written == self.events.len() {
             return Ok(());
         }
-        let reserved = self.connection.reserve_event_numbers().await;
-        self.noting_faults(reserved)?;
-        let pending = &self.events[self.events_written..];
-        let lists: Vec<Option<String>> = pending
-            .iter()
-            .map(|pending| pending.event.readable_by.as_ref().map(to_json).transpose())
-            .collect::<Result<_>>()?;
+        self.reserve_event_numbers().await?;
+        let mut events = std::mem::take(&mut self.events);
+        let written = self.insert_events(&mut events[self.events_written..]).await;
+        self.events = events;
+        if written.is_ok() {
+            self.events_written = self.events.len();
+        }
+        written
+    }
+
+    async fn insert_events(&mut self, pending: &mut [PendingEvent]) -> Result<()> {
+        let readers = |pending: &PendingEvent| pending.event.readable_by.as_ref().map(to_json).transpose();
+        let lists: Vec<Option<String>> = pending.iter().map(readers).collect::<Result<_>>()?;
         let rows: Vec<_> = pending.iter().zip(&lists).map(|(pending, list)| pending.row(list.as_deref())).collect();
-        let inserted = self.connection.insert(&INSERT, &rows).await;
-        let numbers = self.noting_faults(inserted)?;
-        for (pending, number) in self.events[self.events_written..].iter_mut().zip(numbers) {
+        let numbers = self.insert(&INSERT, &rows).await?;
+        for (pending, number) in pending.iter_mut().zip(numbers) {
             pending.event.seq = number;
         }
-        self.events_written = self.events.len();
         Ok(())
     }
 

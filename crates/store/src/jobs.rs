@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 /// One caller's work.
 pub(crate) trait Job: Send {
-    /// Runs inside a savepoint; answers whether the work is to be kept. May be run again if nothing was kept.
+    /// Answers whether the work is to be kept. May be run again if nothing was kept.
     fn run<'a>(&'a mut self, tx: &'a mut Tx) -> BoxFuture<'a, bool>;
     /// Tells the caller what `run` gave. Called after the commit.
     fn acknowledge(self: Box<Self>);
@@ -60,14 +60,15 @@ impl<O: Operation> Job for PendingOperation<O> {
 /// Runs a job as it is. Answers whether the transaction is as if a refused job had never been there: it is if the job
 /// changed nothing before it was refused, as nearly all do.
 pub(crate) async fn run_plainly(tx: &mut Tx, job: &mut dyn Job) -> Result<bool> {
-    let (mark, changes) = (tx.mark(), tx.changes());
+    let mark = tx.mark();
     let keep = job.run(tx).await;
     tx.check_faults()?;
     if keep {
         return Ok(true);
     }
+    let is_as_before = !tx.has_changed_since(mark) && !tx.connection.is_broken();
     tx.forget_since(mark);
-    Ok(tx.changes() == changes && !tx.connection.is_broken())
+    Ok(is_as_before)
 }
 
 /// Runs a job so that a refusal leaves nothing of it and the rest of the transaction stands. An error means that the

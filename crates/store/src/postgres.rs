@@ -23,8 +23,8 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions, Row};
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::Mutex;
 
@@ -39,6 +39,9 @@ const READERS: usize = 8;
 const STATEMENTS_CACHED: usize = 256;
 /// How long the lock of a house that has just died may take to end.
 const LOCK_WITHIN: Duration = Duration::from_secs(3);
+const LOCK_LOOKED_AT_EVERY: Duration = Duration::from_secs(5);
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+const HANGS_AFTER: Duration = Duration::from_secs(30);
 const RECONNECT_FIRST: Duration = Duration::from_millis(200);
 const RECONNECT_SLOWEST: Duration = Duration::from_secs(5);
 
@@ -67,6 +70,10 @@ fn options(url: &str) -> Result<PgConnectOptions> {
             // A scan of a whole table would conflict with every write to it.
             ("enable_seqscan", "off"),
             ("idle_in_transaction_session_timeout", "60000"),
+            // A house that lost its power must not hold its lock for hours.
+            ("tcp_keepalives_idle", "30"),
+            ("tcp_keepalives_interval", "10"),
+            ("tcp_keepalives_count", "3"),
         ]))
 }
 
@@ -81,7 +88,7 @@ impl Postgres {
         let options = options(url)?;
         let mut guard = wait_for_lock(&options).await?;
         migrations::migrate(&mut guard, copies, crate::migrations::MIGRATIONS).await?;
-        Ok(Arc::new(Self {
+        let this = Arc::new(Self {
             shared,
             writers: Connections::new(options.clone(), WRITERS),
             readers: Connections::new(options.clone(), READERS),
@@ -89,7 +96,9 @@ impl Postgres {
             lines: Lines::new(queue_capacity),
             guard: Mutex::new(Some(guard)),
             recovering: AtomicBool::new(false),
-        }))
+        });
+        tokio::spawn(watch_lock(Arc::downgrade(&this)));
+        Ok(this)
     }
 
     pub(crate) fn push(self: &Arc<Self>, turn: &WorkspaceId, job: Box<dyn Job>) -> Result<(), Refused<Box<dyn Job>>> {
@@ -112,7 +121,7 @@ impl Postgres {
                 Err(error) => return Err(self.lost(&error).into()),
             };
             let mut tx = Tx::on(Connection::postgres(connection));
-            match self.read_once(operation, &mut tx).await {
+            match in_time(self.read_once(operation, &mut tx)).await {
                 Ok(outcome) => {
                     self.finish_read(tx).await;
                     return outcome;
@@ -135,7 +144,7 @@ impl Postgres {
     }
 
     async fn finish_read(&self, mut tx: Tx) {
-        if tx.control("ROLLBACK").await.is_ok()
+        if in_time(tx.control("ROLLBACK")).await.is_ok()
             && let Connection::Postgres(PgSession { connection, .. }) = tx.connection
         {
             self.readers.give_back(connection);
@@ -183,7 +192,7 @@ impl Postgres {
         self.readers.clear();
         let mut guard = self.guard.lock().await;
         if let Some(connection) = guard.as_mut()
-            && sqlx::Connection::ping(connection).await.is_ok()
+            && answers(connection).await
         {
             return Ok(());
         }
@@ -196,10 +205,10 @@ impl Postgres {
     pub(crate) async fn check(&self) -> Result<String> {
         let mut connection = connect(&self.options).await?;
         let mut bad = Vec::new();
-        for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
+        for setting in ["fsync", "full_page_writes"] {
             let row = sqlx::query("SELECT current_setting($1)").bind(setting).fetch_one(&mut connection).await?;
             let value: String = row.try_get(0)?;
-            if matches!(value.as_str(), "off" | "local") {
+            if value == "off" {
                 bad.push(format!("{setting} is {value}"));
             }
         }
@@ -229,12 +238,38 @@ impl Postgres {
     }
 }
 
+/// What takes longer than any transaction does means that the server, or the way to it, hangs.
+async fn in_time<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    let done = tokio::time::timeout(HANGS_AFTER, work).await;
+    done.unwrap_or_else(|_| Err(Error::Lost("it does not answer".into())))
+}
+
+async fn answers(connection: &mut PgConnection) -> bool {
+    matches!(tokio::time::timeout(ANSWERS_WITHIN, sqlx::Connection::ping(connection)).await, Ok(Ok(())))
+}
+
+/// Looks now and then whether the lock on the database is still ours: the connection that holds it does nothing else,
+/// and may be the only one that broke.
+async fn watch_lock(house: Weak<Postgres>) {
+    loop {
+        tokio::time::sleep(LOCK_LOOKED_AT_EVERY).await;
+        let Some(house) = house.upgrade().filter(|house| !house.lines.is_closed()) else { return };
+        let mut guard = house.guard.lock().await;
+        let Some(connection) = guard.as_mut() else { continue };
+        if !answers(connection).await {
+            *guard = None;
+            drop(guard);
+            house.start_recovery(&Error::Lost("the lock on the database was lost".into()));
+        }
+    }
+}
+
 /// A connection that holds the lock on the database.
 async fn wait_for_lock(options: &PgConnectOptions) -> Result<PgConnection> {
     let mut connection = connect(options).await?;
     let deadline = tokio::time::Instant::now() + LOCK_WITHIN;
     loop {
-        let row = sqlx::query(LOCK_HOUSE).fetch_one(&mut connection).await?;
+        let row = in_time(async { Ok(sqlx::query(LOCK_HOUSE).fetch_one(&mut connection).await?) }).await?;
         if row.try_get::<bool, _>(0)? {
             return Ok(connection);
         }

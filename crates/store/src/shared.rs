@@ -38,7 +38,7 @@ pub struct WriterFigures {
     pub commits: AtomicU64,
     pub operations: AtomicU64,
     pub commit_micros: AtomicU64,
-    /// Batches that were run again because another got in between. SQLite has none.
+    /// Batches that were run again because another got in between or the connection broke. SQLite has none.
     pub conflicts: AtomicU64,
 }
 

@@ -39,8 +39,11 @@ pub(crate) struct Sqlite {
 impl Sqlite {
     /// Opens the database, brings its schema up to date and starts the writer.
     pub(crate) fn open(path: &Path, queue_capacity: usize, shared: Arc<Shared>) -> Result<Self> {
-        log_check::check(path)?;
+        let has_log = log_check::check(path)?;
         let mut connection = open_writer(path)?;
+        if has_log {
+            empty_log(&connection);
+        }
         migrations::migrate(&mut connection, path, crate::migrations::MIGRATIONS)?;
         let readers = Readers::new(path.to_owned());
         let rooms = Arc::new(Rooms { queue: FairQueue::new(queue_capacity), readers, shared });
@@ -81,6 +84,14 @@ impl Sqlite {
             // A writer that panicked has nothing left to finish.
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
         }
+    }
+}
+
+/// What a torn commit left in a log would stand behind later ones and look like damage after the next power cut. On a
+/// full disk this fails, and may.
+fn empty_log(connection: &Connection) {
+    if let Err(error) = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+        tracing::warn!(%error, "the log could not be moved into the database yet");
     }
 }
 

@@ -1,7 +1,7 @@
 //! A transaction: statements in, rows out, and what is told to others only if it commits.
 
 use crate::audit::PendingAudit;
-use crate::connection::Connection;
+use crate::connection::{Connection, Insert};
 use crate::events::PendingEvent;
 use crate::rows::{Param, Row};
 use crate::{Error, Operation, Result, Scope};
@@ -17,7 +17,7 @@ pub struct Tx {
     pub(crate) events: Vec<PendingEvent>,
     /// How many of them are written already.
     pub(crate) events_written: usize,
-    /// How many statements that may change something were run.
+    /// How many rows were changed.
     changes: u64,
     /// The first failure of the engine, as against a refused statement.
     fault: Option<Error>,
@@ -47,6 +47,7 @@ pub(crate) struct Mark {
     audit: usize,
     events: usize,
     events_written: usize,
+    changes: u64,
 }
 
 impl Tx {
@@ -69,13 +70,15 @@ impl Tx {
     }
 
     pub(crate) fn mark(&self) -> Mark {
-        Mark { audit: self.audit.len(), events: self.events.len(), events_written: self.events_written }
+        let (audit, events) = (self.audit.len(), self.events.len());
+        Mark { audit, events, events_written: self.events_written, changes: self.changes }
     }
 
     pub(crate) fn forget_since(&mut self, mark: Mark) {
         self.audit.truncate(mark.audit);
         self.events.truncate(mark.events);
         self.events_written = mark.events_written;
+        self.changes = mark.changes;
     }
 
     pub(crate) fn forget_all(&mut self) {
@@ -123,15 +126,19 @@ impl Tx {
         outcome
     }
 
-    /// How many statements that may have changed something were run so far.
-    pub(crate) fn changes(&self) -> u64 {
-        self.changes
+    /// Whether rows were changed since then.
+    pub(crate) fn has_changed_since(&self, mark: Mark) -> bool {
+        self.changes > mark.changes
     }
 
     /// Runs a statement and gives its rows. One that only reads says so by its first word.
     pub(crate) async fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>> {
-        self.changes += u64::from(!sql.starts_with("SELECT"));
         let outcome = self.connection.query(sql, params).await;
+        if let Ok(rows) = &outcome
+            && !sql.starts_with("SELECT")
+        {
+            self.changes += rows.len() as u64;
+        }
         self.noting_faults(outcome)
     }
 
@@ -142,12 +149,29 @@ impl Tx {
 
     /// Runs a statement and tells how many rows it changed.
     pub(crate) async fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64> {
-        self.changes += 1;
         let outcome = self.connection.execute(sql, params).await;
+        self.changes += outcome.as_ref().map_or(0, |rows| *rows);
         self.noting_faults(outcome)
     }
 
-    pub(crate) fn noting_faults<T>(&mut self, outcome: Result<T>) -> Result<T> {
+    /// Inserts rows in their order and gives the numbers that they got, where the engine numbers them.
+    pub(crate) async fn insert<const N: usize>(
+        &mut self,
+        insert: &Insert,
+        rows: &[[Param<'_>; N]],
+    ) -> Result<Vec<u64>> {
+        // Counted before: one of them may fail after others are in.
+        self.changes += rows.len() as u64;
+        let outcome = self.connection.insert(insert, rows).await;
+        self.noting_faults(outcome)
+    }
+
+    pub(crate) async fn reserve_event_numbers(&mut self) -> Result<()> {
+        let outcome = self.connection.reserve_event_numbers().await;
+        self.noting_faults(outcome)
+    }
+
+    fn noting_faults<T>(&mut self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome
             && error.is_fault()
             && self.fault.is_none()
@@ -168,7 +192,8 @@ impl Tx {
 
     /// Runs `BEGIN`, `COMMIT`, `SAVEPOINT` and the like.
     pub(crate) async fn control(&mut self, sql: &'static str) -> Result<()> {
-        self.connection.control(sql).await
+        let outcome = self.connection.control(sql).await;
+        self.noting_faults(outcome)
     }
 
     /// Whether the engine has given up the transaction by itself.

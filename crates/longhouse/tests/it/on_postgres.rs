@@ -84,9 +84,9 @@ fn noise(chance: &mut Chance, length: usize) -> String {
 #[test]
 fn when_the_disk_of_postgresql_is_full_nothing_is_acknowledged_that_is_not_kept() {
     let Some(disk) = Disk::mount() else { return };
-    let place = disk.folder();
+    std::fs::create_dir(disk.data()).unwrap();
     let small_log = ["--wal-segsize=1"];
-    let postgres = Postgres::start_in(tempfile::tempdir_in(place).unwrap(), &small_log);
+    let postgres = Postgres::start_in(tempfile::tempdir_in(disk.data()).unwrap(), &small_log);
     postgres.execute("ALTER SYSTEM SET max_wal_size = '8MB'");
     postgres.execute("SELECT pg_reload_conf()");
     let folder = tempfile::tempdir().unwrap();

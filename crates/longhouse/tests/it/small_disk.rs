@@ -25,10 +25,6 @@ impl Disk {
         None
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        self.folder.path()
-    }
-
     pub(super) fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }

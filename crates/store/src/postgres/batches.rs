@@ -1,6 +1,6 @@
 //! Writing: the jobs of one line in one transaction, run again when others got in between.
 
-use super::{Connection, PgSession, Postgres};
+use super::{Connection, PgSession, Postgres, in_time};
 use crate::jobs::{Job, run_in_savepoint, run_plainly};
 use crate::{Error, Result, Tx};
 use domain::ids::WorkspaceId;
@@ -14,9 +14,6 @@ const JOBS_PER_COMMIT: usize = 16;
 /// How long a batch is tried again.
 const TRIED_FOR: Duration = Duration::from_secs(10);
 const PAUSE_LONGEST: Duration = Duration::from_millis(50);
-/// No transaction takes this long unless the server or the way to it hangs.
-const HANGS_AFTER: Duration = Duration::from_secs(30);
-
 const BEGIN: &str = "BEGIN ISOLATION LEVEL SERIALIZABLE";
 
 /// Why a batch was not committed.
@@ -36,9 +33,10 @@ impl From<Error> for Failure {
 impl Postgres {
     /// Serves the line of one workspace until it is empty.
     pub(super) async fn serve(self: Arc<Self>, workspace: WorkspaceId) {
+        let line = self.lines.serving(workspace);
         loop {
             let turn = self.writers.turn().await;
-            let jobs = self.lines.take(&workspace, JOBS_PER_COMMIT);
+            let jobs = line.take(JOBS_PER_COMMIT);
             if jobs.is_empty() {
                 return;
             }
@@ -98,21 +96,24 @@ impl Postgres {
         turn: &tokio::sync::SemaphorePermit<'_>,
     ) -> Result<Tx, Failure> {
         let mut tx = Tx::on(Connection::postgres(self.writers.take(turn).await?));
-        let filled = tokio::time::timeout(HANGS_AFTER, fill(&mut tx, jobs)).await;
-        match filled.unwrap_or_else(|_| Err(Error::Lost("it does not answer".into()))) {
+        match in_time(fill(&mut tx, jobs)).await {
             Ok(()) => {}
             Err(error) => {
-                if !error.is_lost() && tx.control("ROLLBACK").await.is_ok() {
+                if !error.is_lost() && in_time(tx.control("ROLLBACK")).await.is_ok() {
                     self.keep(tx);
                 }
                 return Err(error.into());
             }
         }
-        let committed = tokio::time::timeout(HANGS_AFTER, tx.control("COMMIT")).await;
-        match committed.unwrap_or_else(|_| Err(Error::Lost("it does not answer".into()))) {
+        match in_time(tx.control("COMMIT")).await {
             Ok(()) => Ok(tx),
-            // The server says itself that it gave the transaction up.
-            Err(error) if error.is_conflict() => Err(Failure::Nothing(error)),
+            // The server says itself that it gave the transaction up; the connection is as good as before.
+            Err(error) if error.is_conflict() => {
+                if let Connection::Postgres(session) = tx.connection {
+                    self.writers.give_back(session.connection);
+                }
+                Err(Failure::Nothing(error))
+            }
             Err(error) => Err(Failure::Unknown(error)),
         }
     }

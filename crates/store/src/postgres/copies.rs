@@ -26,9 +26,13 @@ pub(super) async fn to_file(source: &mut PgConnection, target: &Path, steps: &[M
     sqlite::backups::check_new(target)?;
     let mut file = sqlite::open_writer(target)?;
     sqlite::migrations::migrate(&mut file, target, steps)?;
-    file.execute_batch("BEGIN")?;
+    let tables = shapes(&file)?;
+    // Writing to the file is for a thread that may wait for the disk.
+    let (sender, chunks) = mpsc::channel(4);
+    let path = target.to_owned();
+    let writing = tokio::task::spawn_blocking(move || write_all(file, &path, chunks));
     source.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-    for table in shapes(&file)? {
+    for table in tables.into_iter().map(Arc::new) {
         let select = format!("DECLARE rows CURSOR FOR SELECT {} FROM {}", table.columns(), table.name);
         source.execute(AssertSqlSafe(select)).await?;
         loop {
@@ -40,11 +44,23 @@ pub(super) async fn to_file(source: &mut PgConnection, target: &Path, steps: &[M
             if rows.is_empty() {
                 break;
             }
-            insert_rows(&file, &table, &rows)?;
+            if sender.send((table.clone(), rows)).await.is_err() {
+                // It failed to write, and says why below.
+                break;
+            }
         }
         source.execute("CLOSE rows").await?;
     }
     source.execute("COMMIT").await?;
+    drop(sender);
+    writing.await.unwrap_or(Err(Error::BadOperation("writing a copy panicked")))
+}
+
+fn write_all(file: rusqlite::Connection, target: &Path, mut chunks: mpsc::Receiver<Chunk>) -> Result<()> {
+    file.execute_batch("BEGIN")?;
+    while let Some((table, rows)) = chunks.blocking_recv() {
+        insert_rows(&file, &table, &rows)?;
+    }
     file.execute_batch("COMMIT")?;
     file.close().map_err(|(_, error)| error)?;
     put_on_disk(target)

@@ -64,6 +64,11 @@ impl<J> Lines<J> {
         taken
     }
 
+    /// Whoever serves a line. If they go before it is empty, what waits in it is dropped, so that nobody waits for ever.
+    pub(crate) fn serving(&self, workspace: WorkspaceId) -> Serving<'_, J> {
+        Serving { lines: self, workspace }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.lock().length
     }
@@ -88,6 +93,26 @@ impl<J> Lines<J> {
                 return;
             }
             empty.await;
+        }
+    }
+}
+
+pub(crate) struct Serving<'l, J> {
+    lines: &'l Lines<J>,
+    workspace: WorkspaceId,
+}
+
+impl<J> Serving<'_, J> {
+    pub(crate) fn take(&self, most: usize) -> Vec<J> {
+        self.lines.take(&self.workspace, most)
+    }
+}
+
+impl<J> Drop for Serving<'_, J> {
+    fn drop(&mut self) {
+        // Only after a panic is anything left, or the line not gone already and perhaps somebody else's by now.
+        if std::thread::panicking() {
+            while !self.take(usize::MAX).is_empty() {}
         }
     }
 }

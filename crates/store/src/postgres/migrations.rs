@@ -29,6 +29,7 @@ pub(super) async fn migrate(connection: &mut PgConnection, copies: &Path, known:
         place: applied.place,
         from,
         copy,
+        way_back: "start the version you had: the database is as it was",
         source: Box::new(source),
     })
 }

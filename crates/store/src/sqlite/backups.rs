@@ -52,6 +52,9 @@ pub(crate) struct Aside {
 impl Aside {
     pub(crate) fn name(folder: &Path, version: i64) -> Result<Self> {
         std::fs::create_dir_all(folder)?;
+        if let Some(parent) = folder.parent() {
+            File::open(parent)?.sync_all()?;
+        }
         let names = (1..10_000).map(|number| folder.join(format!("before-upgrade-from-schema-{version}-{number}.db")));
         let free = names.into_iter().find(|target| !target.exists());
         let target = free.ok_or_else(|| Error::Unavailable("too many old copies in backups/".into()))?;

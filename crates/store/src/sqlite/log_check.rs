@@ -4,6 +4,7 @@
 //!
 //! The two can be told apart: a commit is synced before the next one begins, so at most one commit can stand behind (or
 //! be) a frame that a power cut left unwritten. Two or more mean damage. Damage to the very last commit cannot be seen.
+//! That holds for a log that was never recovered from before, so every start empties it.
 
 use crate::{Error, Result};
 use std::fs::File;
@@ -22,16 +23,16 @@ pub(crate) fn log_of(database: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// An error if the log of this database has lost commits in its middle.
-pub(crate) fn check(database: &Path) -> Result<()> {
+/// An error if the log of this database has lost commits in its middle. Answers whether there is a log.
+pub(crate) fn check(database: &Path) -> Result<bool> {
     let path = log_of(database);
     let file = match File::open(&path) {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error.into()),
     };
     match commits_behind_damage(BufReader::with_capacity(1 << 20, file))? {
-        0 | 1 => Ok(()),
+        0 | 1 => Ok(true),
         _ => Err(Error::DamagedLog(path)),
     }
 }

@@ -33,6 +33,8 @@ pub(crate) fn migrate(connection: &mut Connection, path: &Path, known: &[Migrati
         place: applied.place,
         from,
         copy,
+        way_back: "stop, put the copy in the place of the database, remove the files -wal and -shm beside it, and \
+                   start the version you had",
         source: Box::new(source.into()),
     })
 }

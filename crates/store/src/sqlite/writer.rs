@@ -179,7 +179,7 @@ impl Writer {
         if length < LOG_WORRYING_BYTES {
             return true;
         }
-        match ready(tx.query("PRAGMA wal_checkpoint(PASSIVE)", &[])) {
+        match ready(tx.connection.query("PRAGMA wal_checkpoint(PASSIVE)", &[])) {
             Ok(Ok(_)) => true,
             Ok(Err(error)) | Err(error) => {
                 tracing::error!(%error, "the log cannot be moved into the database");

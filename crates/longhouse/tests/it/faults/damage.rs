@@ -5,6 +5,7 @@
 //! look at the log before it does. What cannot be told is damage to the very last commit of a log that a kill left.
 
 use super::strace::{DATABASE, LOG};
+use super::wait_until;
 use crate::it::binary::{Server, run};
 use crate::it::chance::Chance;
 use crate::it::load::Load;
@@ -85,7 +86,10 @@ fn damage(file: &str, record: &mut Record) -> Trials {
     let data = folder.path();
     let server = Server::start(data);
     let mut load = Load::new(data, CLIENTS);
-    load.run(&server.url, || std::thread::sleep(Duration::from_millis(300)));
+    load.run(&server.url, || {
+        // Long enough that no single commit is a quarter of it.
+        wait_until("a long log", || std::fs::metadata(data.join(LOG)).is_ok_and(|log| log.len() > 700_000));
+    });
     // A clean stop leaves no log, a kill leaves most in it.
     match file {
         LOG => server.kill(),
