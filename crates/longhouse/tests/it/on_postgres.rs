@@ -136,6 +136,27 @@ fn a_second_longhouse_on_the_same_database_is_refused() {
 }
 
 #[test]
+fn a_lock_that_was_lost_is_taken_again() {
+    let (postgres, folder) = (Postgres::start(), tempfile::tempdir().unwrap());
+    let server = house_on(&postgres, folder.path());
+    let holders = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted";
+    let first = postgres.ask(holders);
+    assert!(!first.is_empty(), "it holds its lock");
+    postgres.execute(&format!("SELECT pg_terminate_backend({first})"));
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let now = postgres.ask(holders);
+        if !now.is_empty() && now != first {
+            break;
+        }
+        assert!(Instant::now() < deadline, "nobody holds it");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    wait_until_well(&server);
+    server.cli(&["session", "create", "s"]);
+}
+
+#[test]
 fn a_house_moves_from_a_file_to_postgresql_and_back_by_way_of_backups() {
     let (postgres, folder) = (Postgres::start(), tempfile::tempdir().unwrap());
     let place = |name: &str| folder.path().join(name);

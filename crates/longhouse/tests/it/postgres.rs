@@ -67,9 +67,16 @@ impl Postgres {
     }
 
     pub(super) fn execute(&self, sql: &str) {
+        self.ask(sql);
+    }
+
+    /// The answer's columns and rows as text.
+    pub(super) fn ask(&self, sql: &str) -> String {
         let mut psql = Command::new(self.programs.join("psql"));
-        psql.args(["-q", "-v", "ON_ERROR_STOP=1", "-d", &self.url(), "-c", sql]).stdout(Stdio::null());
-        assert!(psql.status().unwrap().success(), "{sql}");
+        psql.args(["-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", "-d", &self.url(), "-c", sql]);
+        let output = psql.output().unwrap();
+        assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
     /// Kills every process of it, as a power cut would but for the disk's own memory.
