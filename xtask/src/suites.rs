@@ -44,9 +44,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     } else {
         tally.step("tests (cargo test)", || cargo_test(options, &records, &[]));
     }
-    tally.step("interleavings", || interleavings(options, &records));
     tally.step("the stories on PostgreSQL", || on_postgres(options, &records, &ON_POSTGRES));
     tally.step("faults on PostgreSQL", || on_postgres(options, &records, &FAULTS_ON_POSTGRES));
+    // Last of all: it builds the store anew.
+    tally.step("interleavings", || interleavings(options, &records));
     tally.step("example: shared context story", || match &binary {
         Some(binary) => stories::shared_context(binary),
         None => bail!("there is no binary to tell it to"),
