@@ -121,8 +121,8 @@ pub async fn restore(backup: &Path, data_dir: &Path, storage_url: Option<&str>) 
     if !database.is_file() {
         return refuse(format!("{} is not a backup: it has no {DATABASE}", backup.display()));
     }
-    let occupied = data_dir.exists() && fs::read_dir(data_dir).map_err(store::Error::File)?.next().is_some();
-    if occupied {
+    let in_place = data_dir.exists();
+    if in_place && is_occupied(data_dir).map_err(store::Error::File)? {
         return refuse(format!("{} is not empty: restore into a new folder", data_dir.display()));
     }
     Store::check_copy(&database)?;
@@ -130,27 +130,56 @@ pub async fn restore(backup: &Path, data_dir: &Path, storage_url: Option<&str>) 
         let text = fs::read_to_string(backup.join(SECRET)).map_err(store::Error::File)?;
         parse_secret(SECRET, text.trim_end())?;
     }
-    let partial = partial_beside(data_dir, "restore")?;
+    // A folder that is there may be where a disk is mounted: it is filled, not replaced.
+    let partial = if in_place { data_dir.join(RESTORING) } else { partial_beside(data_dir, "restore")? };
     if partial.exists() {
         fs::remove_dir_all(&partial).map_err(store::Error::File)?;
     }
-    prepare(&partial)?;
-    copy(backup, &partial, DATABASE).map_err(store::Error::File)?;
-    if let Storage::Postgres { url, .. } = storage(data_dir, storage_url)? {
-        let database = partial.join(DATABASE);
-        Store::upgrade_copy(&database)?;
-        Store::fill_postgres(&url, &database).await?;
-        // The rows are elsewhere now; what is left of the copy would only be taken for them.
-        fs::remove_file(&database).map_err(store::Error::File)?;
-        let _ = fs::remove_dir_all(partial.join(BACKUPS));
-        note_elsewhere(&partial).map_err(store::Error::File)?;
+    let filled = fill_restored(backup, &partial, storage(data_dir, storage_url)?).await;
+    let done = filled.and_then(|()| {
+        let moved = if in_place { move_up(&partial, data_dir) } else { publish(&partial, data_dir) };
+        moved.map_err(|error| store::Error::File(error).into())
+    });
+    if done.is_err() {
+        let _ = fs::remove_dir_all(&partial);
     }
+    done
+}
+
+const RESTORING: &str = ".restore.partial";
+
+/// What a restore that was cut off left behind does not count.
+fn is_occupied(data_dir: &Path) -> io::Result<bool> {
+    Ok(fs::read_dir(data_dir)?.flatten().any(|entry| entry.file_name() != RESTORING))
+}
+
+/// The files of the new house and, last of all, its rows if they are elsewhere.
+async fn fill_restored(backup: &Path, partial: &Path, storage: Storage) -> Result<()> {
+    prepare(partial)?;
+    copy(backup, partial, DATABASE).map_err(store::Error::File)?;
     if backup.join(SECRET).is_file() {
-        copy(backup, &partial, SECRET).map_err(store::Error::File)?;
+        copy(backup, partial, SECRET).map_err(store::Error::File)?;
     }
-    if data_dir.exists() {
-        fs::remove_dir(data_dir).map_err(store::Error::File)?;
+    let Storage::Postgres { url, .. } = storage else { return Ok(()) };
+    note_elsewhere(partial).map_err(store::Error::File)?;
+    let database = partial.join(DATABASE);
+    Store::upgrade_copy(&database)?;
+    Store::fill_postgres(&url, &database).await?;
+    // The rows are elsewhere now; what is left of the copy would only be taken for them.
+    for name in [DATABASE.to_owned(), format!("{DATABASE}-wal"), format!("{DATABASE}-shm")] {
+        let _ = fs::remove_file(partial.join(name));
     }
-    publish(&partial, data_dir).map_err(store::Error::File)?;
+    let _ = fs::remove_dir_all(partial.join(BACKUPS));
     Ok(())
+}
+
+/// Moves what is in `partial` into the folder around it, the database last.
+fn move_up(partial: &Path, data_dir: &Path) -> io::Result<()> {
+    let mut names: Vec<_> = fs::read_dir(partial)?.flatten().map(|entry| entry.file_name()).collect();
+    names.sort_by_key(|name| name == DATABASE);
+    for name in names {
+        fs::rename(partial.join(&name), data_dir.join(&name))?;
+    }
+    fs::remove_dir(partial)?;
+    fs::File::open(data_dir)?.sync_all()
 }

@@ -87,6 +87,11 @@ impl DataDir {
         }
     }
 
+    /// Whether rows of this house have been found elsewhere before.
+    pub(crate) fn has_rows_elsewhere(&self) -> bool {
+        self.path.join(ELSEWHERE).exists()
+    }
+
     /// To be called when the rows were found where `storage` says.
     pub(crate) fn note_storage(&self, storage: &Storage) -> Result<()> {
         if matches!(storage, Storage::Postgres { .. }) {

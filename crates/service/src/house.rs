@@ -50,6 +50,7 @@ impl House {
         let secret = data_dir.secret(options.secret.as_deref(), surroundings.as_ref())?;
         let storage = data_dir.storage(options.storage_url.as_deref())?;
         let store = Store::open(store::Options::new(storage.clone())).await?;
+        let moved_in = data_dir.has_rows_elsewhere();
         data_dir.note_storage(&storage)?;
         let rooms = Rooms {
             authority: Authority::new(&store),
@@ -60,6 +61,9 @@ impl House {
             data_dir,
         };
         let house = Self(Arc::new(rooms));
+        if moved_in {
+            users::require_owner(&house).await?;
+        }
         let first = users::ensure_owner(&house).await?;
         Ok((house, first))
     }

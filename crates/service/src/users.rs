@@ -42,6 +42,18 @@ pub(crate) async fn ensure_owner(house: &House) -> Result<bool> {
     }
 }
 
+/// A house that has its rows elsewhere and finds nobody there was led to the wrong database.
+pub(crate) async fn require_owner(house: &House) -> Result<()> {
+    match house.store().read(Find { id: UserId::parse(OWNER)? }).await {
+        Err(Error::Refused(_)) => {
+            let message = "the database is empty, but this data directory belongs to a house: is \
+                           LONGHOUSE_STORAGE_URL the right one? To begin anew, take a new data directory";
+            Err(store::Error::File(std::io::Error::new(std::io::ErrorKind::NotFound, message)).into())
+        }
+        found => found.map(drop),
+    }
+}
+
 pub async fn add(ctx: &Ctx, id: UserId, role: Role) -> Result<User> {
     ctx.caller.require_admin()?;
     let now = ctx.now();
@@ -143,7 +155,8 @@ pub async fn remove(ctx: &Ctx, id: UserId) -> Result<()> {
     ctx.caller.require_admin()?;
     let now = ctx.now();
     let record = ctx.audit("user.remove", now).with("user", id.as_str());
-    ctx.house.store().write(&house_chain(), Remove { id, now, record }).await
+    // In the line of what is removed: there it waits for the user's own writes instead of fighting them.
+    ctx.house.store().write(&WorkspaceId::personal(&id), Remove { id: id.clone(), now, record }).await
 }
 
 struct Remove {

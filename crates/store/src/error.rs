@@ -32,6 +32,8 @@ pub enum Error {
     DatabaseInUse,
     #[error("{0} is not a storage address: give `sqlite`, or postgres://user:password@host/database")]
     BadStorageUrl(&'static str),
+    #[error("LONGHOUSE_STORAGE_URL has a parameter that is not known: `{0}`")]
+    UnknownParameter(String),
     /// Others got in between; nothing happened.
     #[error("others wrote the same rows at the same time")]
     Conflict,
@@ -42,7 +44,7 @@ pub enum Error {
     File(#[from] std::io::Error),
     #[error("the database failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    #[error("the database failed: {0}")]
+    #[error("the database failed: {}", said(.0))]
     Postgres(#[from] sqlx::Error),
     /// A row is not what was written: the disk, or something between it and us, changed it.
     #[error("{0} was damaged after it was written: restore a backup")]
@@ -88,7 +90,9 @@ impl Error {
     pub(crate) fn is_lost(&self) -> bool {
         match self {
             Self::Lost(_) => true,
-            Self::Postgres(sqlx::Error::Database(_)) => ["08", "57P", "53300"].iter().any(|state| self.is_state(state)),
+            Self::Postgres(sqlx::Error::Database(_)) => {
+                ["08", "57P", "53300", "25006"].iter().any(|state| self.is_state(state))
+            }
             Self::Postgres(error) => {
                 matches!(error, sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_))
             }
@@ -120,6 +124,14 @@ impl Error {
         } else {
             Self::Unavailable(self.to_string())
         }
+    }
+}
+
+/// What PostgreSQL said, without the place in its own source that the library adds.
+fn said(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Database(error) => error.message().to_owned(),
+        other => other.to_string(),
     }
 }
 

@@ -56,8 +56,40 @@ pub(crate) struct Postgres {
     recovering: AtomicBool,
 }
 
+/// The library would pass over a parameter it does not know, and write it into the log with its value.
+fn check_parameters(url: &str) -> Result<()> {
+    const KNOWN: [&str; 17] = [
+        "sslmode",
+        "ssl-mode",
+        "sslrootcert",
+        "ssl-root-cert",
+        "ssl-ca",
+        "sslcert",
+        "ssl-cert",
+        "sslkey",
+        "ssl-key",
+        "statement-cache-capacity",
+        "host",
+        "port",
+        "dbname",
+        "user",
+        "password",
+        "application_name",
+        "options",
+    ];
+    let query = url.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or(""));
+    let names = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split('=').next().unwrap_or(pair));
+    let unknown =
+        |name: &&str| !KNOWN.contains(name) && !name.starts_with("options[") && !name.starts_with("options%5");
+    match names.into_iter().find(unknown) {
+        Some(name) => Err(Error::UnknownParameter(name.to_owned())),
+        None => Ok(()),
+    }
+}
+
 /// What every connection is told when it begins.
 fn options(url: &str) -> Result<PgConnectOptions> {
+    check_parameters(url)?;
     // The address may hold a password: nothing of it goes into the error.
     let options = PgConnectOptions::from_str(url).map_err(|_| Error::BadStorageUrl("LONGHOUSE_STORAGE_URL"))?;
     Ok(options

@@ -97,8 +97,11 @@ impl Shared {
         if told.signals.expiry_set {
             self.expiry_set.notify_one();
         }
-        let changed = told.changed;
+        let (changed, found_full) = (told.changed, told.found_full);
         self.fan_out.publish(told.events);
+        if found_full {
+            return self.failed(&Error::StorageFull);
+        }
         if changed && self.condition() != Condition::Healthy {
             self.well();
         }

@@ -19,6 +19,8 @@ pub struct Tx {
     pub(crate) events_written: usize,
     /// How many rows were changed.
     changes: u64,
+    /// Whether an operation found the disk full and was refused for it.
+    found_full: bool,
     /// The first failure of the engine, as against a refused statement.
     fault: Option<Error>,
     /// What others have to be told once this has committed.
@@ -37,6 +39,8 @@ pub(crate) struct Signals {
 pub(crate) struct Told {
     /// Whether anything was written: only that shows that the disk takes it.
     pub(crate) changed: bool,
+    /// Whether somebody was refused because the disk is full.
+    pub(crate) found_full: bool,
     pub(crate) signals: Signals,
     pub(crate) events: Vec<Arc<RecordedEvent>>,
 }
@@ -58,6 +62,7 @@ impl Tx {
             events: Vec::new(),
             events_written: 0,
             changes: 0,
+            found_full: false,
             fault: None,
             signals: Signals::default(),
             session_uid: None,
@@ -86,6 +91,7 @@ impl Tx {
         self.events.clear();
         self.events_written = 0;
         self.changes = 0;
+        self.found_full = false;
         self.fault = None;
         self.signals = Signals::default();
         self.session_uid = None;
@@ -186,7 +192,11 @@ impl Tx {
     pub(crate) fn check_faults(&mut self) -> Result<()> {
         match self.fault.take() {
             Some(fault) if self.is_over() || !fault.is_full() => Err(fault),
-            _ => Ok(()),
+            Some(_) => {
+                self.found_full = true;
+                Ok(())
+            }
+            None => Ok(()),
         }
     }
 
@@ -211,7 +221,7 @@ impl Tx {
     /// What others are told, now that this has committed; the transaction starts anew.
     pub(crate) fn told(&mut self) -> Told {
         let events = std::mem::take(&mut self.events).into_iter().map(PendingEvent::recorded).collect();
-        let told = Told { changed: self.changes > 0, signals: self.signals, events };
+        let told = Told { changed: self.changes > 0, found_full: self.found_full, signals: self.signals, events };
         self.forget_all();
         told
     }

@@ -36,6 +36,24 @@ async fn a_backup_restored_elsewhere_has_everything_in_it() {
 }
 
 #[tokio::test]
+async fn an_empty_folder_is_filled_where_it_is() {
+    let world = World::new().await;
+    let owner = world.owner().await;
+    world.session(&owner, "plans", json!({})).await;
+    world.write(&owner, "plans", "a", "kept").await;
+    let backup = world.folder().join("backup");
+    back_up(&world, &backup).await;
+    // As where a disk is mounted: the folder cannot be replaced. What a restore that was cut off left is no hindrance.
+    let mounted = world.folder().join("mounted");
+    std::fs::create_dir_all(mounted.join(".restore.partial")).expect("made");
+    let before = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&mounted).expect("there"));
+    let read = read_from(&backup, &mounted, &world, &owner, "a").await;
+    assert_eq!(read["value"], "kept");
+    let after = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&mounted).expect("there"));
+    assert_eq!(before, after, "it is the same folder");
+}
+
+#[tokio::test]
 async fn a_backup_taken_while_others_write_is_one_moment() {
     let world = World::new().await;
     let owner = world.owner().await;

@@ -215,6 +215,7 @@ fn what_cannot_be_used_is_refused_with_a_sentence_and_without_the_password() {
         ("postgres://u:hunter2@127.0.0.1:1/x".to_owned(), "cannot be reached"),
         (format!("{}?sslmode=nonsense", postgres.url()), "LONGHOUSE_STORAGE_URL"),
         (postgres.database("missing"), "missing"),
+        (format!("{}?sslpassword=hunter2", postgres.url()), "sslpassword"),
     ];
     for (number, (url, expected)) in bad.iter().enumerate() {
         let data = folder.path().join(number.to_string());
@@ -241,6 +242,10 @@ fn a_house_does_not_change_its_engine_by_accident() {
     assert!(words.contains("keeps its rows in a file"), "{words}");
     keep_rows_elsewhere(&elsewhere, &postgres.url());
     ok(&elsewhere, &["session", "create", "s"]);
+    postgres.execute("CREATE DATABASE empty");
+    keep_rows_elsewhere(&elsewhere, &postgres.database("empty"));
+    let words = String::from_utf8_lossy(&run(&elsewhere, &["session", "list"]).stderr).into_owned();
+    assert!(words.contains("is LONGHOUSE_STORAGE_URL the right one?"), "{words}");
     keep_rows_elsewhere(&elsewhere, "sqlite");
     let words = String::from_utf8_lossy(&run(&elsewhere, &["session", "list"]).stderr).into_owned();
     assert!(words.contains("keeps its rows in PostgreSQL"), "{words}");

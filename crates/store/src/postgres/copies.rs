@@ -13,7 +13,9 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-const ROWS_AT_ONCE: usize = 1_000;
+/// A row may hold a mebibyte, and a few chunks are on their way at once.
+const ROWS_AT_ONCE: usize = 50;
+const CHUNKS_ON_THEIR_WAY: usize = 2;
 
 impl Postgres {
     pub(crate) async fn copy_to(&self, target: &Path) -> Result<()> {
@@ -28,7 +30,7 @@ pub(super) async fn to_file(source: &mut PgConnection, target: &Path, steps: &[M
     sqlite::migrations::migrate(&mut file, target, steps)?;
     let tables = shapes(&file)?;
     // Writing to the file is for a thread that may wait for the disk.
-    let (sender, chunks) = mpsc::channel(4);
+    let (sender, chunks) = mpsc::channel(CHUNKS_ON_THEIR_WAY);
     let path = target.to_owned();
     let writing = tokio::task::spawn_blocking(move || write_all(file, &path, chunks));
     source.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
@@ -78,7 +80,7 @@ pub(crate) async fn from_file(url: &str, source: &Path, steps: &[Migration]) -> 
             reason: "there is a house in it: restore into an empty one".into(),
         });
     }
-    let (sender, mut chunks) = mpsc::channel(4);
+    let (sender, mut chunks) = mpsc::channel(CHUNKS_ON_THEIR_WAY);
     let source = source.to_owned();
     let reading = tokio::task::spawn_blocking(move || read_all(&source, &sender));
     let mut transaction = sqlx::Connection::begin(&mut target).await?;
