@@ -23,7 +23,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions, Row};
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::Mutex;
@@ -31,6 +31,9 @@ use tokio::sync::Mutex;
 /// Held from the moment an event gets its number until its transaction has committed.
 pub(crate) const LOCK_EVENT_NUMBERS: &str =
     "SELECT pg_advisory_xact_lock(hashtextextended('longhouse events in ' || current_schema(), 0))";
+/// A session of ours that went silent may live on at the server, with the lock that it holds.
+const END_SILENT_SESSION: &str =
+    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = $1";
 const LOCK_HOUSE: &str = "SELECT pg_try_advisory_lock(hashtextextended('longhouse house in ' || current_schema(), 0))";
 
 const WRITERS: usize = 8;
@@ -53,6 +56,8 @@ pub(crate) struct Postgres {
     lines: Lines<Box<dyn Job>>,
     /// Holds the lock on the database.
     guard: Mutex<Option<PgConnection>>,
+    /// The server's number for the session that held the lock last.
+    guard_session: AtomicI32,
     recovering: AtomicBool,
 }
 
@@ -120,6 +125,7 @@ impl Postgres {
         let options = options(url)?;
         let mut guard = wait_for_lock(&options).await?;
         migrations::migrate(&mut guard, copies, crate::migrations::MIGRATIONS).await?;
+        let guard_session = AtomicI32::new(session_of(&mut guard).await?);
         let this = Arc::new(Self {
             shared,
             writers: Connections::new(options.clone(), WRITERS),
@@ -127,6 +133,7 @@ impl Postgres {
             options,
             lines: Lines::new(queue_capacity),
             guard: Mutex::new(Some(guard)),
+            guard_session,
             recovering: AtomicBool::new(false),
         });
         tokio::spawn(watch_lock(Arc::downgrade(&this)));
@@ -229,7 +236,13 @@ impl Postgres {
             return Ok(());
         }
         *guard = None;
-        *guard = Some(wait_for_lock(&self.options).await?);
+        let mut connection = connect(&self.options).await?;
+        let silent = self.guard_session.load(Ordering::Relaxed);
+        let end = sqlx::query(END_SILENT_SESSION).bind(silent).execute(&mut connection);
+        in_time(async { Ok(end.await?) }).await?;
+        let mut locked = lock(connection).await?;
+        self.guard_session.store(session_of(&mut locked).await?, Ordering::Relaxed);
+        *guard = Some(locked);
         Ok(())
     }
 
@@ -298,7 +311,15 @@ async fn watch_lock(house: Weak<Postgres>) {
 
 /// A connection that holds the lock on the database.
 async fn wait_for_lock(options: &PgConnectOptions) -> Result<PgConnection> {
-    let mut connection = connect(options).await?;
+    lock(connect(options).await?).await
+}
+
+async fn session_of(connection: &mut PgConnection) -> Result<i32> {
+    let row = sqlx::query("SELECT pg_backend_pid()").fetch_one(connection);
+    in_time(async { Ok(row.await?.try_get(0)?) }).await
+}
+
+async fn lock(mut connection: PgConnection) -> Result<PgConnection> {
     let deadline = tokio::time::Instant::now() + LOCK_WITHIN;
     loop {
         let row = in_time(async { Ok(sqlx::query(LOCK_HOUSE).fetch_one(&mut connection).await?) }).await?;
