@@ -51,7 +51,6 @@ impl House {
         let storage = data_dir.storage(options.storage_url.as_deref())?;
         let store = Store::open(store::Options::new(storage.clone())).await?;
         let moved_in = data_dir.has_rows_elsewhere();
-        data_dir.note_storage(&storage)?;
         let rooms = Rooms {
             authority: Authority::new(&store),
             store,
@@ -65,6 +64,7 @@ impl House {
             users::require_owner(&house).await?;
         }
         let first = users::ensure_owner(&house).await?;
+        house.data_dir().note_storage(&storage)?;
         Ok((house, first))
     }
 
