@@ -122,6 +122,7 @@ impl Metrics {
         registry.register("store_commits", "Commits on disk", count(load(&figures.commits)));
         registry.register("store_operations", "Operations in them", count(load(&figures.operations)));
         registry.register("store_commit_microseconds", "Time spent on them", count(load(&figures.commit_micros)));
+        registry.register("store_retries", "Commits that were tried again", count(load(&figures.retries)));
         let waiting: Gauge = Gauge::default();
         waiting.set(i64::try_from(store.waiting_writes()).unwrap_or(i64::MAX));
         registry.register("store_writes_waiting", "Writes in the queue", waiting);

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 mod it {
     mod binary;
-    mod chance;
     mod client;
     mod command_line;
     mod door;

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, dead_code)]
 mod it {
     mod binary;
-    mod chance;
     mod client;
     mod door;
     mod load;

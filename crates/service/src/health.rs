@@ -28,10 +28,9 @@ pub fn check(house: &House) -> Health {
     let (status, detail) = match store.condition() {
         Condition::Healthy => (Status::Healthy, "writes reach the disk".to_owned()),
         Condition::Full => (Status::Degraded, "the disk is full: reads are served, writes are refused".to_owned()),
-        Condition::Failed(_) => (
-            Status::Unhealthy,
-            "the last write to disk failed: the database is being opened and checked again".to_owned(),
-        ),
+        Condition::Failed(_) => {
+            (Status::Unhealthy, "the last write failed: the database is being opened and checked again".to_owned())
+        }
     };
     let database = Check { name: "database", status, detail };
     let waiting = store.waiting_writes();

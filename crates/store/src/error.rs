@@ -28,6 +28,8 @@ pub enum Error {
     Migration { place: String, from: i64, copy: PathBuf, way_back: &'static str, source: Box<Error> },
     #[error("the data directory {0} is in use by another process")]
     InUse(PathBuf),
+    #[error("there is a house in the PostgreSQL database already: restore into an empty one")]
+    Occupied,
     #[error("the PostgreSQL database is in use by another Longhouse")]
     DatabaseInUse,
     #[error("{0} is not a storage address: give `sqlite`, or postgres://user:password@host/database")]

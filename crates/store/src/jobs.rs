@@ -13,7 +13,7 @@ pub(crate) trait Job: Send {
     fn run<'a>(&'a mut self, tx: &'a mut Tx) -> BoxFuture<'a, bool>;
     /// Tells the caller what `run` gave. Called after the commit.
     fn acknowledge(self: Box<Self>);
-    /// Tells the caller that nothing happened.
+    /// Tells the caller that nothing is acknowledged.
     fn fail(self: Box<Self>, error: Error);
 }
 

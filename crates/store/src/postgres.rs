@@ -273,8 +273,8 @@ impl Postgres {
         self.writers.clear();
         self.readers.clear();
         if let Some(guard) = self.guard.lock().await.take() {
-            // The server notices either way.
-            let _ = sqlx::Connection::close(guard).await;
+            // The server notices either way, and may have gone silent.
+            let _ = tokio::time::timeout(ANSWERS_WITHIN, sqlx::Connection::close(guard)).await;
         }
     }
 

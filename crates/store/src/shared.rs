@@ -39,7 +39,7 @@ pub struct WriterFigures {
     pub operations: AtomicU64,
     pub commit_micros: AtomicU64,
     /// Batches that were run again because another got in between or the connection broke. SQLite has none.
-    pub conflicts: AtomicU64,
+    pub retries: AtomicU64,
 }
 
 impl WriterFigures {

@@ -15,7 +15,12 @@ impl Random {
     }
 
     pub fn below(&mut self, bound: u64) -> u64 {
-        self.draw() % bound
+        // The low bits of this generator are its weakest.
+        (self.draw() >> 11) % bound
+    }
+
+    pub fn index(&mut self, length: usize) -> usize {
+        usize::try_from(self.below(length as u64)).expect("small")
     }
 
     /// True once in `times`.
@@ -24,7 +29,6 @@ impl Random {
     }
 
     pub fn one_of<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
-        let at = self.below(choices.len() as u64);
-        &choices[usize::try_from(at).expect("small")]
+        &choices[self.index(choices.len())]
     }
 }

@@ -195,7 +195,7 @@ async fn a_reader_who_comes_back_again_and_again_misses_nothing_and_sees_nothing
         }
     }
     writer.await.expect("the writer");
-    assert!(visits >= 50, "{visits}");
+    assert!(visits >= 40, "{visits}");
 }
 
 #[tokio::test]

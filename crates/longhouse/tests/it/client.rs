@@ -1,11 +1,11 @@
 //! One client of the mixed load. It tells the oracle before it asks and after it was answered, and reads what it wrote.
 
-use super::chance::Chance;
 use super::door::{Door, Gone};
 use super::oracle::{Effect, Entry, Expected, Found, Key, Moment, State, Tally, now, text_of};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
+use testkit::Random;
 
 const KEYS: usize = 5;
 /// A refusal is tried again after a moment, as a polite client would.
@@ -34,7 +34,7 @@ pub(super) struct Client {
     repeat: Option<Repeat>,
     snapshots: Vec<Frozen>,
     may_freeze: bool,
-    chance: Chance,
+    chance: Random,
     pub(super) tally: Tally,
 }
 
@@ -48,7 +48,7 @@ impl Client {
             repeat: None,
             snapshots: Vec::new(),
             may_freeze: true,
-            chance: Chance::new(seed + 1),
+            chance: Random::new(seed + 1),
             tally: Tally::default(),
         }
     }

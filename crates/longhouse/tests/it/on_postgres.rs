@@ -1,7 +1,6 @@
 //! Faults with the rows in PostgreSQL, judged by the same oracle, and moving from one engine to the other.
 
 use super::binary::{Server, keep_rows_elsewhere, ok, run};
-use super::chance::Chance;
 use super::door::Door;
 use super::load::Load;
 use super::postgres::Postgres;
@@ -11,6 +10,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use testkit::Random;
 
 const CLIENTS: usize = 8;
 
@@ -27,7 +27,7 @@ fn whatever_was_acknowledged_is_in_postgresql_after_kill_9() {
     let mut server = house_on(&postgres, data);
     let mut load = Load::new(data, CLIENTS);
     let mut record = Record::new("postgres-kill-9", "kill -9 of Longhouse at random moments");
-    let mut chance = Chance::new(15);
+    let mut chance = Random::new(15);
     for kill in 1..=times(30, 300) {
         load.run_and_kill(server, Duration::from_micros(5_000 + chance.below(250_000)));
         server = Server::start(data);
@@ -48,7 +48,7 @@ fn when_postgresql_is_killed_longhouse_refuses_and_goes_on_when_it_is_back() {
     let server = house_on(&postgres, data);
     let mut load = Load::new(data, CLIENTS);
     let mut record = Record::new("postgres-killed", "kill -9 of PostgreSQL at random moments");
-    let mut chance = Chance::new(16);
+    let mut chance = Random::new(16);
     for _ in 0..times(10, 100) {
         load.run(&server.url, || {
             std::thread::sleep(Duration::from_micros(20_000 + chance.below(250_000)));
@@ -77,8 +77,8 @@ fn wait_until_well(server: &Server) {
 }
 
 /// Text that PostgreSQL cannot make smaller.
-fn noise(chance: &mut Chance, length: usize) -> String {
-    std::iter::repeat_with(|| format!("{:016x}", chance.next())).take(length / 16).collect()
+fn noise(chance: &mut Random, length: usize) -> String {
+    std::iter::repeat_with(|| format!("{:016x}", chance.draw())).take(length / 16).collect()
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn when_the_disk_of_postgresql_is_full_nothing_is_acknowledged_that_is_not_kept(
     let token = server.token();
     server.cli(&["session", "create", "s", "--config", r#"{"max_store_tokens": 1000000, "max_value_tokens": 100000}"#]);
     disk.fill(6 * 1024);
-    let (door, mut chance) = (Door::new(&server.url, &token), Chance::new(17));
+    let (door, mut chance) = (Door::new(&server.url, &token), Random::new(17));
     let write = |key: &str, value: &str| {
         door.ask("s", &json!({"action": "write", "key": key, "value": value})).expect("an answer")
     };

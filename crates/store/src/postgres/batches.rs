@@ -72,7 +72,7 @@ impl Postgres {
                 return self.give_up(jobs, failure);
             }
             tries += 1;
-            self.shared.figures.conflicts.fetch_add(1, Ordering::Relaxed);
+            self.shared.figures.retries.fetch_add(1, Ordering::Relaxed);
             tokio::time::sleep(pause(tries)).await;
         }
     }

@@ -34,7 +34,7 @@ pub(super) async fn to_file(source: &mut PgConnection, target: &Path, steps: &[M
     let path = target.to_owned();
     let writing = tokio::task::spawn_blocking(move || write_all(file, &path, chunks));
     source.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-    for table in tables.into_iter().map(Arc::new) {
+    'tables: for table in tables.into_iter().map(Arc::new) {
         let select = format!("DECLARE rows CURSOR FOR SELECT {} FROM {}", table.columns(), table.name);
         source.execute(AssertSqlSafe(select)).await?;
         loop {
@@ -48,7 +48,7 @@ pub(super) async fn to_file(source: &mut PgConnection, target: &Path, steps: &[M
             }
             if sender.send((table.clone(), rows)).await.is_err() {
                 // It failed to write, and says why below.
-                break;
+                break 'tables;
             }
         }
         source.execute("CLOSE rows").await?;
@@ -75,10 +75,7 @@ pub(crate) async fn from_file(url: &str, source: &Path, steps: &[Migration]) -> 
     migrations::migrate(&mut target, source.parent().unwrap_or(source), steps).await?;
     let occupied = sqlx::query("SELECT EXISTS (SELECT 1 FROM users)").fetch_one(&mut target).await?;
     if occupied.try_get(0)? {
-        return Err(Error::Foreign {
-            place: "the PostgreSQL database".into(),
-            reason: "there is a house in it: restore into an empty one".into(),
-        });
+        return Err(Error::Occupied);
     }
     let (sender, mut chunks) = mpsc::channel(CHUNKS_ON_THEIR_WAY);
     let source = source.to_owned();

@@ -7,13 +7,13 @@
 use super::strace::{DATABASE, LOG};
 use super::wait_until;
 use crate::it::binary::{Server, run};
-use crate::it::chance::Chance;
 use crate::it::load::Load;
 use crate::it::oracle::Tally;
 use crate::it::records::{Record, times};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
+use testkit::Random;
 
 const CLIENTS: usize = 8;
 const PAGE: usize = 2_048;
@@ -41,7 +41,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// One to four bytes of one page, or a sector of it.
-fn flip(bytes: &mut [u8], chance: &mut Chance) {
+fn flip(bytes: &mut [u8], chance: &mut Random) {
     let page = chance.index(bytes.len() / PAGE) * PAGE;
     let (start, length) = if chance.below(8) == 0 { (chance.index(4) * 512, 512) } else { (chance.index(PAGE - 4), 1) };
     let flipped = length.max(1 + chance.index(4));
@@ -60,7 +60,7 @@ fn try_flips(data: &Path, file: &str, load: &Load, record: &mut Record) -> Trial
         let mut bytes = std::fs::read(&path).unwrap();
         // Of many commits the last is in the last quarter.
         let end = if file == LOG { bytes.len() / 4 * 3 } else { bytes.len() };
-        flip(&mut bytes[..end], &mut Chance::new(seed));
+        flip(&mut bytes[..end], &mut Random::new(seed));
         std::fs::write(&path, bytes).unwrap();
         let Ok(mut server) = Server::start_unwell(folder.path()) else {
             trials.refused_to_start += 1;

@@ -1,12 +1,12 @@
 //! kill -9 at any moment.
 
 use crate::it::binary::{Server, ok};
-use crate::it::chance::Chance;
 use crate::it::door::Door;
 use crate::it::load::Load;
 use crate::it::records::{Record, times};
 use serde_json::json;
 use std::time::Duration;
+use testkit::Random;
 
 const CLIENTS: usize = 8;
 const WHOLE_RECORD_EVERY: u64 = 20;
@@ -19,7 +19,7 @@ fn whatever_was_acknowledged_is_there_after_kill_9() {
     let mut server = Server::start(data);
     let mut load = Load::new(data, CLIENTS);
     let mut record = Record::new("kill-9", "kill -9 at random moments");
-    let mut chance = Chance::new(9);
+    let mut chance = Random::new(9);
     for kill in 1..=kills {
         // Different moments of the load: just begun, under way, deep in a batch.
         load.run_and_kill(server, Duration::from_micros(5_000 + chance.below(250_000)));

@@ -6,13 +6,13 @@ mod disk;
 mod trace;
 
 use crate::it::binary::{Server, run};
-use crate::it::chance::Chance;
 use crate::it::load::Load;
 use crate::it::oracle::{Moment, Tally};
 use crate::it::records::{Record, times};
 use disk::Disk;
 use std::path::Path;
 use std::time::Duration;
+use testkit::Random;
 use trace::{Act, Event};
 
 const CLIENTS: usize = 4;
@@ -43,7 +43,7 @@ fn record_a_load(folder: &Path) -> (Load, Vec<Event>) {
 }
 
 /// Half of the moments while the log is moved into the database, as far as there are such.
-fn moments(events: &[Event], count: u64, chance: &mut Chance) -> Vec<usize> {
+fn moments(events: &[Event], count: u64, chance: &mut Random) -> Vec<usize> {
     let moving: Vec<usize> = (1..events.len()).filter(|at| events[*at].file == "longhouse.db").collect();
     let mut moments: Vec<usize> = (0..count)
         .map(|n| if n % 2 == 0 { moving[chance.index(moving.len())] } else { 1 + chance.index(events.len() - 1) })
@@ -73,12 +73,12 @@ fn whatever_was_acknowledged_is_there_after_a_power_cut() {
     let mut disk = Disk::default();
     let mut done = 0;
     let mut total = Tally::default();
-    for (number, at) in moments(&events, times(40, 300), &mut Chance::new(8)).into_iter().enumerate() {
+    for (number, at) in moments(&events, times(40, 300), &mut Random::new(8)).into_iter().enumerate() {
         events[done..at].iter().for_each(|event| disk.apply(event));
         done = at;
         let seed = number as u64;
         let what = || format!("cut {number} (seed {seed}) before event {at} of {}: {:?}", events.len(), events[at]);
-        let surface = disk.after_a_cut(&mut Chance::new(seed));
+        let surface = disk.after_a_cut(&mut Random::new(seed));
         let examined = examine(&load, &surface, events[at].at);
         let (tally, ready) = examined.unwrap_or_else(|error| panic!("{}: {error}", what()));
         assert!(tally.wrong() == 0, "{}: {tally:?}", what());

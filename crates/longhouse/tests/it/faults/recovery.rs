@@ -3,12 +3,12 @@
 
 use super::strace;
 use crate::it::binary::{Server, command};
-use crate::it::chance::Chance;
 use crate::it::load::Load;
 use crate::it::records::{Record, times};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
+use testkit::Random;
 
 const CLIENTS: usize = 8;
 
@@ -33,7 +33,7 @@ fn a_recovery_that_is_killed_again_and_again_loses_nothing() {
     let mut server = Server::start(data);
     let mut load = Load::new(data, CLIENTS);
     let mut record = Record::new("kill-recovery", "kill -9 in the first milliseconds of a start, ten in a row");
-    let mut chance = Chance::new(5);
+    let mut chance = Random::new(5);
     for _ in 0..times(4, 40) {
         leave_a_long_log(data, &mut load, server);
         for _ in 0..10 {

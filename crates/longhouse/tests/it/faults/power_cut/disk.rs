@@ -1,10 +1,10 @@
 //! A disk that keeps what was synced and may keep, drop or tear the rest, as POSIX allows it.
 
 use super::trace::{Act, Event};
-use crate::it::chance::Chance;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use testkit::Random;
 
 /// A disk writes these whole or not at all.
 const SECTOR: usize = 512;
@@ -85,7 +85,7 @@ impl Disk {
     }
 
     /// As after a power cut now. Cuts differ in how much of what was not synced they leave.
-    pub(super) fn after_a_cut(&self, chance: &mut Chance) -> Surface {
+    pub(super) fn after_a_cut(&self, chance: &mut Random) -> Surface {
         let kept_of_ten = [0, 10, 5, 9, 1][chance.index(5)];
         let mut names = self.synced_names.clone();
         // A journal keeps changes of names in their order.
@@ -101,7 +101,7 @@ impl Disk {
         let mut surface: BTreeMap<String, Vec<u8>> =
             names.into_iter().map(|(name, number)| (name, survives(&self.files[number]))).collect();
         // The shared memory beside the log is never synced: anything may be in it.
-        let leftover = (0..4096).flat_map(|_| chance.next().to_le_bytes()).collect();
+        let leftover = (0..4096).flat_map(|_| chance.draw().to_le_bytes()).collect();
         surface.insert("longhouse.db-shm".to_owned(), leftover);
         Surface(surface)
     }
