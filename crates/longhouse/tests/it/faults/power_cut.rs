@@ -88,7 +88,7 @@ fn whatever_was_acknowledged_is_there_after_a_power_cut() {
     record.note("events", events.len());
     the_control_is_caught(&load, &events);
     total.acknowledged = load.finish().acknowledged;
-    assert!(total.acknowledged > 200, "the load was real: {total:?}");
+    assert!(total.acknowledged > 50, "the load was real: {total:?}");
     record.finish(&total);
 }
 

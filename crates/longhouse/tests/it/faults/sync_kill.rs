@@ -34,7 +34,7 @@ fn kill_at(name: &'static str, fault: &'static str, calls: &str, moments: impl I
     server = Server::start(data);
     load.check_record(&server);
     let tally = load.finish();
-    assert!(tally.acknowledged > record.rounds * 10, "the load was real: {tally:?}");
+    assert!(tally.acknowledged >= record.rounds, "the load was real: {tally:?}");
     record.finish(&tally);
 }
 
