@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use domain::{Code, Refusal};
 use service::Ctx;
-use service::authority::{self, SignedIn};
+use service::authority::{self, LocalActor, SignedIn};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
@@ -17,6 +17,8 @@ pub(crate) const COOKIE: &str = "longhouse";
 /// On the house's own machine the command line says for whom it acts. Ignored everywhere else.
 pub(crate) const LOCAL_USER: &str = "x-longhouse-user";
 pub(crate) const LOCAL_PARTICIPANT: &str = "x-longhouse-participant";
+pub(crate) const LOCAL_AGENT: &str = "x-longhouse-agent";
+pub(crate) const LOCAL_SESSION: &str = "x-longhouse-session";
 
 /// A caller who was let in.
 pub(crate) struct Signed {
@@ -36,8 +38,13 @@ impl FromRequestParts<App> for Signed {
 
 async fn sign_in(parts: &Parts, app: &App) -> Result<Arc<SignedIn>> {
     if parts.extensions.get::<Door>() == Some(&Door::Local) {
-        let (user, participant) = (local(parts, LOCAL_USER)?, local(parts, LOCAL_PARTICIPANT)?);
-        return Ok(authority::operator(&app.house, user, participant).await?);
+        let actor = LocalActor {
+            user: local(parts, LOCAL_USER)?,
+            participant: local(parts, LOCAL_PARTICIPANT)?,
+            agent: local(parts, LOCAL_AGENT)?,
+            session: local(parts, LOCAL_SESSION)?,
+        };
+        return Ok(authority::operator(&app.house, actor).await?);
     }
     let (token, from_cookie) = credential(&parts.headers)?;
     if from_cookie && !matches!(parts.method, Method::GET | Method::HEAD) {

@@ -1,5 +1,7 @@
 //! Tool definitions that a model can be given as they are, in the shapes that model providers and MCP use.
 
+pub mod items;
+
 use crate::requests::{ACTIONS, BATCH_MOST};
 use crate::{Refusal, Result};
 use serde_json::{Value, json};
@@ -44,7 +46,7 @@ impl Tool {
 
 /// The platform tools that stand.
 pub fn all() -> Vec<Tool> {
-    vec![shared_context()]
+    std::iter::once(shared_context()).chain(items::all()).collect()
 }
 
 const SHARED_CONTEXT: &str = "\

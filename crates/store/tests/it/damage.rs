@@ -36,6 +36,7 @@ impl Operation for Build {
             workspace: place.clone(),
             id: session_id(),
             uid: "u".into(),
+            project: None,
             title: None,
             state: SessionState::Active,
             config: SessionConfigChoice::default().settle().unwrap(),
