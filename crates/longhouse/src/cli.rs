@@ -1,4 +1,12 @@
-//! The words of the command line.
+//! The words of the command line. Those of the larger commands have files of their own.
+
+mod context;
+mod sessions;
+mod tokens;
+
+pub(crate) use context::{Context, ContextAction, WriteContext};
+pub(crate) use sessions::{OneSession, Session};
+pub(crate) use tokens::{CreateToken, Token};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -143,53 +151,6 @@ pub(crate) enum User {
     Link { name: String },
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum Token {
-    /// Make a token and print it alone on stdout
-    #[command(after_help = "\
-Examples:
-  longhouse token create --user sean                                         for the person
-  longhouse token create --user sean --session S --participant subagent:review:1
-  longhouse token create --channel http --ttl 30d                            for a bot of yours")]
-    Create(CreateToken),
-    /// Your tokens that are still good
-    List {
-        /// Whose, on this machine
-        #[arg(long)]
-        user: Option<String>,
-    },
-    /// End a token at once
-    Revoke {
-        /// The token's id (`jti`)
-        jti: String,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CreateToken {
-    /// Whose token; on this machine anybody's, with --server your own
-    #[arg(long)]
-    pub(crate) user: Option<String>,
-    /// Only for this session
-    #[arg(long)]
-    pub(crate) session: Option<String>,
-    /// Where several sessions have that id
-    #[arg(long, requires = "session")]
-    pub(crate) workspace: Option<String>,
-    /// Who it acts as in the session: orchestrator (default), subagent:<type>, subagent:<type>:<n>
-    #[arg(long, requires = "session")]
-    pub(crate) participant: Option<String>,
-    /// For a bot of this channel: http, telegram, discord
-    #[arg(long, conflicts_with = "session")]
-    pub(crate) channel: Option<String>,
-    /// How long it lasts: 15m, 24h, 30d
-    #[arg(long, default_value = "24h")]
-    pub(crate) ttl: String,
-    /// A note to recognise it by
-    #[arg(long)]
-    pub(crate) label: Option<String>,
-}
-
 /// On whose behalf, on this machine. With --server the token says so.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Actor {
@@ -199,155 +160,6 @@ pub(crate) struct Actor {
     /// The participant to act as: orchestrator, subagent:<type>, subagent:<type>:<n>
     #[arg(long = "as", global = true, value_name = "PARTICIPANT")]
     pub(crate) participant: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Session {
-    /// Create a session
-    #[command(after_help = "\
-Examples:
-  longhouse session create ticket-42 --title 'Throughput dropped'
-  longhouse session create --config '{\"acl\": true, \"namespaces\": true}'")]
-    Create {
-        /// Its id; generated if left out
-        id: Option<String>,
-        #[arg(long)]
-        title: Option<String>,
-        #[arg(long)]
-        workspace: Option<String>,
-        /// Settings as JSON, such as {"max_store_tokens": 20000}
-        #[arg(long, value_name = "JSON")]
-        config: Option<String>,
-        #[command(flatten)]
-        actor: Actor,
-    },
-    /// The sessions you can see
-    List {
-        #[arg(long)]
-        workspace: Option<String>,
-        #[command(flatten)]
-        actor: Actor,
-    },
-    /// One session
-    Show(OneSession),
-    /// Make a session immutable
-    Archive(OneSession),
-    /// Remove a session with everything in it
-    Delete(OneSession),
-    /// What an agent of the session is told
-    Prompt(OneSession),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct OneSession {
-    pub(crate) id: String,
-    /// Where several sessions have that id
-    #[arg(long)]
-    pub(crate) workspace: Option<String>,
-    #[command(flatten)]
-    pub(crate) actor: Actor,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  longhouse context list -s ticket-42
-  longhouse context write -s ticket-42 --as subagent:analysis findings_summary 'Pool size 20 is too small.'
-  longhouse context write -s ticket-42 phase_status done --if-version 3
-  longhouse context history -s ticket-42 findings_summary
-  longhouse context snapshot -s ticket-42 before_approval
-  longhouse context diff -s ticket-42 before_approval now
-  longhouse context watch -s ticket-42 --keys 'findings_summary,inv:*'")]
-pub(crate) struct Context {
-    /// The session
-    #[arg(short, long, global = true, env = "LONGHOUSE_SESSION")]
-    pub(crate) session: Option<String>,
-    /// Where several sessions have that id
-    #[arg(long, global = true)]
-    pub(crate) workspace: Option<String>,
-    #[command(flatten)]
-    pub(crate) actor: Actor,
-    #[command(subcommand)]
-    pub(crate) action: ContextAction,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ContextAction {
-    /// Keys with authors, versions and sizes
-    List {
-        #[arg(long)]
-        prefix: Option<String>,
-    },
-    /// The values of one or more keys
-    Read {
-        #[arg(required = true)]
-        keys: Vec<String>,
-    },
-    /// Create or overwrite a key
-    Write(WriteContext),
-    /// Remove a key
-    Delete {
-        key: String,
-        #[arg(long)]
-        if_version: Option<u64>,
-        #[arg(long)]
-        if_rev: Option<u64>,
-    },
-    /// Earlier versions of a key
-    History {
-        key: String,
-        /// Only these, such as 1,2,5
-        #[arg(long, value_delimiter = ',')]
-        versions: Vec<u64>,
-    },
-    /// Freeze the whole store under a label
-    Snapshot { label: String },
-    /// The snapshots of the session
-    Snapshots,
-    /// What a snapshot holds
-    ReadSnapshot { label: String, keys: Vec<String> },
-    /// Bring a snapshot back
-    Restore { label: String },
-    /// What changed between two moments: a label, a rev, or `now`
-    Diff {
-        from: String,
-        #[arg(default_value = "now")]
-        to: String,
-    },
-    /// Show changes as they happen
-    Watch {
-        /// Only these keys, such as a,b,inv:*
-        #[arg(long)]
-        keys: Option<String>,
-        /// Resume after this event; 0 = from the beginning
-        #[arg(long, value_name = "ID")]
-        after: Option<u64>,
-        /// Stop after so many events
-        #[arg(long, value_name = "N")]
-        count: Option<u64>,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct WriteContext {
-    pub(crate) key: String,
-    /// The text; `-` reads it from standard input
-    pub(crate) value: String,
-    /// Only if the key is at this version; 0 = only if it is absent
-    #[arg(long)]
-    pub(crate) if_version: Option<u64>,
-    /// Only if the key is at this rev
-    #[arg(long)]
-    pub(crate) if_rev: Option<u64>,
-    /// The key goes after so many seconds
-    #[arg(long, value_name = "SECONDS")]
-    pub(crate) ttl: Option<u64>,
-    /// Who may read it, such as orchestrator,subagent:*
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) readable_by: Option<Vec<String>>,
-    /// Who may write it
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) writable_by: Option<Vec<String>>,
 }
 
 #[derive(Debug, Args)]
