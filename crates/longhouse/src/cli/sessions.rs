@@ -9,12 +9,16 @@ pub(crate) enum Session {
     #[command(after_help = "\
 Examples:
   longhouse session create ticket-42 --title 'Throughput dropped'
+  longhouse session create ticket-43 --project alpha
   longhouse session create --config '{\"acl\": true, \"namespaces\": true}'")]
     Create {
         /// Its id; generated if left out
         id: Option<String>,
         #[arg(long)]
         title: Option<String>,
+        /// Its project, by id or name
+        #[arg(long)]
+        project: Option<String>,
         #[arg(long)]
         workspace: Option<String>,
         /// Settings as JSON, such as {"max_store_tokens": 20000}
