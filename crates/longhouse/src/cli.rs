@@ -1,12 +1,20 @@
 //! The words of the command line. Those of the larger commands have files of their own.
 
+mod agents;
 mod context;
+mod items;
+mod projects;
 mod sessions;
 mod tokens;
+mod usage;
 
+pub(crate) use agents::{Agent, AgentOptions, Audience, CreateAgent, OneAgent, UpdateAgent};
 pub(crate) use context::{Context, ContextAction, WriteContext};
+pub(crate) use items::{AgentAddress, Items, PublishItem, WriteItem};
+pub(crate) use projects::{InProject, OneProject, Project};
 pub(crate) use sessions::{OneSession, Session};
 pub(crate) use tokens::{CreateToken, Token};
+pub(crate) use usage::Usage;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -23,7 +31,9 @@ Examples:
   longhouse session create ticket-42                      a session with its shared context
   longhouse token create --user owner --session ticket-42 --participant subagent:review:1
   longhouse context write -s ticket-42 problem_summary 'Throughput dropped by 30 %.'
-  longhouse context watch -s ticket-42                    see changes as they happen"
+  longhouse context watch -s ticket-42                    see changes as they happen
+  longhouse project create alpha                          a project with four starter agents
+  longhouse items write -p alpha -a agent_writer notes 'Short sentences.'"
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -67,6 +77,15 @@ pub(crate) enum Command {
     Session(Session),
     /// The shared context of a session
     Context(Context),
+    /// Projects: create, list, show, rename, delete
+    #[command(subcommand)]
+    Project(Project),
+    /// Agents of a project: create, list, show, update, delete; and those shared with you
+    #[command(subcommand)]
+    Agent(Agent),
+    /// Workspace items: what an agent keeps for you, or a shared agent for all
+    #[command(subcommand)]
+    Items(Items),
     /// The audit log: list it, or verify its chains
     Audit(Audit),
     /// Make a consistent backup in a new folder, while the server runs or not
@@ -160,6 +179,20 @@ pub(crate) struct Actor {
     /// The participant to act as: orchestrator, subagent:<type>, subagent:<type>:<n>
     #[arg(long = "as", global = true, value_name = "PARTICIPANT")]
     pub(crate) participant: Option<String>,
+}
+
+/// On whose behalf, where nobody takes part in a session.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Person {
+    /// The person to act for, on this machine
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+}
+
+impl From<Person> for Actor {
+    fn from(person: Person) -> Self {
+        Self { user: person.user, participant: None }
+    }
 }
 
 #[derive(Debug, Args)]

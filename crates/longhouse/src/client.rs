@@ -1,7 +1,10 @@
 //! How a command reaches a Longhouse: over the network with a token, through the socket of a server on this machine,
 //! or, when none runs, by opening the data directory itself. It speaks the same API in each case.
 
+mod claims;
 mod wire;
+
+pub(crate) use claims::OwnAgent;
 
 use crate::cli::{Actor, Place};
 use crate::serve;
@@ -65,6 +68,14 @@ impl Client {
 
     pub(crate) fn is_remote(&self) -> bool {
         matches!(self, Self::Remote(_))
+    }
+
+    /// The agent that the token is for. On this machine nobody needs one: there the command says who is meant.
+    pub(crate) fn own_agent(&self) -> Option<OwnAgent> {
+        match self {
+            Self::Remote(remote) => remote.own_agent(),
+            Self::Socket(_) | Self::Here(..) => None,
+        }
     }
 
     /// Sends a request and gives the answer's JSON; a refusal becomes an error with its code and sentence.

@@ -1,8 +1,13 @@
 //! The commands, each a client of the API.
 
+mod addresses;
+mod agents;
 mod audit;
 mod context;
 mod doctor;
+mod input;
+mod items;
+mod projects;
 mod sessions;
 mod tokens;
 mod users;
@@ -31,8 +36,13 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         command => {
-            let makes =
-                matches!(command, Command::User(_) | Command::Token(_) | Command::Session(cli::Session::Create { .. }));
+            let makes = matches!(
+                command,
+                Command::User(_)
+                    | Command::Token(_)
+                    | Command::Session(cli::Session::Create { .. })
+                    | Command::Project(cli::Project::Create { .. })
+            );
             let client = Client::connect(&place, makes).await?;
             let outcome = ask(&client, &place, command).await;
             client.close().await;
@@ -48,6 +58,9 @@ async fn ask(client: &Client, place: &Place, command: Command) -> Result<ExitCod
         Command::Token(command) => tokens::run(client, place.json, command).await?,
         Command::Session(command) => sessions::run(client, place.json, command).await?,
         Command::Context(command) => context::run(client, place.json, command).await?,
+        Command::Project(command) => projects::run(client, place.json, command).await?,
+        Command::Agent(command) => agents::run(client, place.json, command).await?,
+        Command::Items(command) => items::run(client, place.json, command).await?,
         Command::Audit(command) => return audit::run(client, place.json, command).await,
         Command::Doctor { security } => return doctor::run(client, place.json, security).await,
         Command::Backup { path } => back_up(client, place.json, path).await?,

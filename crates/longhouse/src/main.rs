@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             output::say(&output::chain(&error));
-            ExitCode::FAILURE
+            if error.is::<cli::Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
 }
