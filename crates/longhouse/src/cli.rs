@@ -42,23 +42,27 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// Every command has these: they stand apart in its help.
+const PLACE: &str = "Which Longhouse, and how answers are shown";
+
 /// Which Longhouse is meant, and how answers are shown.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Place {
     /// The data directory of a Longhouse on this machine
-    #[arg(long, global = true, env = "LONGHOUSE_DATA_DIR", default_value = "./longhouse-data", value_name = "DIR")]
+    #[arg(long, global = true, help_heading = PLACE, value_name = "DIR")]
+    #[arg(env = "LONGHOUSE_DATA_DIR", default_value = "./longhouse-data")]
     pub(crate) data_dir: PathBuf,
     /// A Longhouse elsewhere, by its address; needs a token in LONGHOUSE_TOKEN or --token-file
-    #[arg(long, global = true, env = "LONGHOUSE_SERVER", value_name = "URL")]
+    #[arg(long, global = true, help_heading = PLACE, env = "LONGHOUSE_SERVER", value_name = "URL")]
     pub(crate) server: Option<String>,
     /// A file with the token for --server
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = PLACE, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
     /// A certificate (PEM) to trust for --server, beside the usual ones
-    #[arg(long, global = true, env = "LONGHOUSE_CA_FILE", value_name = "FILE")]
+    #[arg(long, global = true, help_heading = PLACE, env = "LONGHOUSE_CA_FILE", value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
     /// Print JSON
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = PLACE)]
     pub(crate) json: bool,
 }
 

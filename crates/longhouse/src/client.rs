@@ -25,6 +25,9 @@ pub(crate) enum Client {
     Here(House, Box<Entrance>),
 }
 
+/// The largest body that the API takes. A larger one is not sent: the server would hang up in the middle of it.
+pub(crate) const BODY_LARGEST_BYTES: usize = 1024 * 1024;
+
 /// How long to wait for a server that is just starting or stopping.
 const TRIES: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(50);
@@ -156,7 +159,11 @@ fn request(actor: &Actor, method: Method, path: &str, body: Option<&Value>) -> R
     let body = match body {
         Some(value) => {
             builder = builder.header(header::CONTENT_TYPE, "application/json");
-            Body::from(value.to_string())
+            let text = value.to_string();
+            if text.len() > BODY_LARGEST_BYTES {
+                bail!("PAYLOAD_TOO_LARGE: a request holds at most {BODY_LARGEST_BYTES} bytes");
+            }
+            Body::from(text)
         }
         None => Body::empty(),
     };

@@ -77,6 +77,7 @@ pub(crate) struct AgentOptions {
     /// What it is, such as reviewer
     #[arg(long)]
     pub(crate) role: Option<String>,
+    /// The model's name
     #[arg(long)]
     pub(crate) model: Option<String>,
     /// From 0 to 2

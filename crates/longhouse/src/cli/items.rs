@@ -11,9 +11,10 @@ Examples:
   longhouse items write -p alpha -a agent_writer report - < report.md
   longhouse items publish -p alpha -a agent_writer style --to AGENT_ID
   longhouse items publications
-  LONGHOUSE_TOKEN=… longhouse --server https://house.example items list     with a token for an agent
+  LONGHOUSE_TOKEN=… longhouse --server https://house.example items list
 
-A private agent works on the items of the person it runs for, a shared agent on its own.")]
+A private agent works on the items of the person it runs for, a shared agent on its own.
+A token for an agent says which one is meant: with it, -p and -a are left out.")]
 pub(crate) enum Items {
     /// Keys with sizes, versions and the beginnings of their values, the newest first
     List(AgentAddress),

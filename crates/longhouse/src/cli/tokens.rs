@@ -9,8 +9,8 @@ pub(crate) enum Token {
 Examples:
   longhouse token create --user sean                                         for the person
   longhouse token create --user sean --session S --participant subagent:review:1
-  longhouse token create --user sean --agent AGENT_ID                        for an agent, wherever it takes part
-  longhouse token create --user sean --agent AGENT_ID --session S            for an agent in one session
+  longhouse token create --user sean --agent AGENT_ID                        for an agent
+  longhouse token create --user sean --agent AGENT_ID --session S            in one session only
   longhouse token create --channel http --ttl 30d                            for a bot of yours")]
     Create(CreateToken),
     /// Your tokens that are still good

@@ -1,11 +1,9 @@
 //! Texts that come from standard input or a file.
 
+use crate::client::BODY_LARGEST_BYTES;
 use anyhow::{Context, Result, bail};
 use std::io::Read;
 use std::path::Path;
-
-/// No request is larger. Reading on would only fill the memory.
-const LARGEST_BYTES: u64 = 1024 * 1024;
 
 /// A value as it was typed; `-` is standard input.
 pub(super) fn value(text: String) -> Result<String> {
@@ -23,9 +21,11 @@ pub(super) fn file(path: &Path) -> Result<String> {
 
 fn read(source: impl Read, name: &str) -> Result<String> {
     let mut bytes = Vec::new();
-    source.take(LARGEST_BYTES + 1).read_to_end(&mut bytes).with_context(|| format!("cannot read {name}"))?;
-    if bytes.len() as u64 > LARGEST_BYTES {
-        bail!("VALUE_TOO_LARGE: {name} holds more than {LARGEST_BYTES} bytes, the most that can be sent");
+    // What no request can hold is not read to its end: it may have none.
+    let enough = BODY_LARGEST_BYTES as u64 + 1;
+    source.take(enough).read_to_end(&mut bytes).with_context(|| format!("cannot read {name}"))?;
+    if bytes.len() > BODY_LARGEST_BYTES {
+        bail!("VALUE_TOO_LARGE: {name} holds more than {BODY_LARGEST_BYTES} bytes, the most that can be sent");
     }
     String::from_utf8(bytes).ok().with_context(|| format!("{name} is not text"))
 }
