@@ -1,4 +1,4 @@
-//! What a token says about itself. Nothing is verified here: it only serves to address a request, and the server decides.
+//! What a token says about itself. Nothing is verified here: it only serves to address requests. The server decides.
 
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::Value;

@@ -3,6 +3,7 @@
 use super::binary::{Server, command, fed, ok, refused_with, run};
 use serde_json::Value;
 use std::path::Path;
+use std::process::Output;
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| panic!("not JSON: {text}"))
@@ -78,32 +79,51 @@ fn an_items_story_is_the_same_with_and_without_a_running_server() {
     drop(server);
 }
 
+/// A server with the projects `alpha` and `beta`, and somebody on another machine.
+struct Afar {
+    folder: tempfile::TempDir,
+    server: Server,
+}
+
+impl Afar {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let server = Server::start(&folder.path().join("data"));
+        server.cli(&["project", "create", "alpha"]);
+        server.cli(&["project", "create", "beta"]);
+        server.cli(&["session", "create", "work", "--project", "alpha"]);
+        Self { folder, server }
+    }
+
+    fn agent(&self, name: &str) -> String {
+        agent_id(&self.folder.path().join("data"), name)
+    }
+
+    fn run(&self, token: &str, args: &[&str]) -> Output {
+        let mut command = command(&self.folder.path().join("elsewhere"));
+        command.args(["--server", &self.server.url]).args(args).env("LONGHOUSE_TOKEN", token).output().unwrap()
+    }
+
+    #[track_caller]
+    fn ok(&self, token: &str, args: &[&str]) -> String {
+        let output = self.run(token, args);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    }
+}
+
 #[test]
 fn an_agents_token_says_which_agent_is_meant_and_reaches_no_other() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(&folder.path().join("data"));
-    let here = folder.path().join("data");
-    for name in ["alpha", "beta"] {
-        server.cli(&["project", "create", name]);
-    }
-    server.cli(&["session", "create", "work", "--project", "alpha"]);
-    let (writer, coder) = (agent_id(&here, "agent_writer"), agent_id(&here, "agent_coder"));
+    let afar = Afar::new();
+    let (server, writer, coder) = (&afar.server, afar.agent("agent_writer"), afar.agent("agent_coder"));
     let library = server.cli(&["agent", "create", "-p", "alpha", "library", "--shared"]);
-    let file = folder.path().join("token");
-    let hold = |token: &str| std::fs::write(&file, format!("{token}\n")).unwrap();
-    let remote = |args: &[&str]| {
-        let mut command = command(&folder.path().join("elsewhere"));
-        command.args(["--server", &server.url, "--token-file", file.to_str().unwrap()]).args(args).output().unwrap()
-    };
-    let said = |args: &[&str]| String::from_utf8(remote(args).stdout).unwrap().trim_end().to_owned();
-
-    hold(&server.cli(&["token", "create", "--user", "owner", "--agent", &writer]));
-    assert!(remote(&["items", "write", "style", "Short."]).status.success());
+    let token = server.cli(&["token", "create", "--user", "owner", "--agent", &writer]);
+    afar.ok(&token, &["items", "write", "style", "Short."]);
     assert_eq!(server.cli(&["items", "read", "style", "-a", &writer]), "Short.");
-    assert!(said(&["items", "list"]).contains(&writer));
-    assert_eq!(said(&["items", "read", "style", "-p", "alpha", "-a", "agent_writer"]), "Short.", "it may be said, too");
-    assert!(said(&["agent", "shared"]).contains(&library));
-    assert!(said(&["items", "publish", "style", "--to", &library]).contains("pub_"));
+    assert!(afar.ok(&token, &["items", "list"]).contains(&writer));
+    assert_eq!(afar.ok(&token, &["items", "read", "style", "-p", "alpha", "-a", "agent_writer"]), "Short.");
+    assert!(afar.ok(&token, &["agent", "shared"]).contains(&library));
+    assert!(afar.ok(&token, &["items", "publish", "style", "--to", &library]).contains("pub_"));
     for (args, word) in [
         (&["items", "list", "-a", "agent_coder"][..], "AGENT_NOT_FOUND"),
         (&["items", "list", "-a", &coder], "AGENT_NOT_FOUND"),
@@ -114,27 +134,44 @@ fn an_agents_token_says_which_agent_is_meant_and_reaches_no_other() {
         (&["agent", "update", &writer, "--shared"], "FORBIDDEN"),
         (&["token", "create"], "FORBIDDEN"),
     ] {
-        refused_with(&remote(args), 1, word);
+        refused_with(&afar.run(&token, args), 1, word);
     }
-
-    // In one session, under another name.
-    let options = ["--agent", &writer, "--session", "work", "--participant", "subagent:poet:1"];
-    hold(&server.cli(&[&["token", "create"], &options[..]].concat()));
-    assert!(remote(&["context", "write", "-s", "work", "verse", "one"]).status.success());
-    let entry = json(&server.cli(&["context", "read", "-s", "work", "verse", "--json"]));
-    assert_eq!(entry["written_by"], "subagent:poet:1");
-    assert_eq!(said(&["items", "read", "style"]), "Short.");
     assert!(server.cli(&["token", "list"]).contains(&writer));
+}
 
-    // A token that is for no agent leaves the question open; a person's finds an agent by its id.
-    hold(&server.cli(&["token", "create", "--session", "work"]));
-    refused_with(&remote(&["items", "list"]), 2, "-a AGENT");
-    hold(&server.token());
-    refused_with(&remote(&["items", "list"]), 2, "-a AGENT");
-    assert_eq!(said(&["items", "read", "style", "-a", &coder]), "Short.");
-    hold("not.a.token");
-    refused_with(&remote(&["items", "list"]), 2, "-a AGENT");
-    refused_with(&remote(&["items", "list", "-a", &writer]), 1, "UNAUTHENTICATED");
+#[test]
+fn an_agents_token_may_be_for_one_session_and_for_a_name_in_it() {
+    let afar = Afar::new();
+    let (server, writer) = (&afar.server, afar.agent("agent_writer"));
+    let create = ["token", "create", "--agent", &writer, "--session", "work"];
+    for (more, name) in [(&[][..], "subagent:agent_writer"), (&["--participant", "subagent:poet:1"], "subagent:poet:1")]
+    {
+        let token = server.cli(&[&create[..], more].concat());
+        afar.ok(&token, &["context", "write", "-s", "work", "verse", "one"]);
+        let entry = json(&server.cli(&["context", "read", "-s", "work", "verse", "--json"]));
+        assert_eq!(entry["written_by"], name);
+        assert_eq!(afar.ok(&token, &["items", "list"]), "none");
+    }
+}
+
+#[test]
+fn a_token_for_no_agent_leaves_open_which_is_meant_and_a_persons_finds_it_by_its_id() {
+    let afar = Afar::new();
+    let writer = afar.agent("agent_writer");
+    let person = afar.server.token();
+    let session = afar.server.cli(&["token", "create", "--session", "work"]);
+    for token in [&person, &session, "not.a.token"] {
+        refused_with(&afar.run(token, &["items", "list"]), 2, "-a AGENT");
+    }
+    refused_with(&afar.run("not.a.token", &["items", "list", "-a", &writer]), 1, "UNAUTHENTICATED");
+    refused_with(&afar.run(&session, &["items", "list", "-a", &writer]), 1, "FORBIDDEN");
+    afar.ok(&person, &["items", "write", "style", "Short.", "-a", &writer]);
+    let file = afar.folder.path().join("token");
+    std::fs::write(&file, format!("{person}\n")).unwrap();
+    let mut elsewhere = command(&afar.folder.path().join("elsewhere"));
+    elsewhere.args(["--server", &afar.server.url, "--token-file"]).arg(file).args(["items", "read", "style"]);
+    elsewhere.env("LONGHOUSE_PROJECT", "alpha").env("LONGHOUSE_AGENT", "agent_writer");
+    assert_eq!(elsewhere.output().unwrap().stdout, b"Short.\n");
 }
 
 #[test]

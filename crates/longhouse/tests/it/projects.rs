@@ -8,6 +8,34 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| panic!("not JSON: {text}"))
 }
 
+/// An agent of the project `alpha`: made, changed and removed.
+fn tell_of_an_agent(folder: &Path) {
+    let cli = |args: &[&str]| ok(folder, args);
+    let prompt = folder.with_extension("md");
+    std::fs::write(&prompt, "Be brief.\nBe kind.\n").unwrap();
+    let words = "agent create -p alpha reader --role reader --model demo --temperature 0.2 --max-tokens 100 \
+                 --concurrency 10 --tool workspace_list --tool workspace_read --system-prompt-file";
+    let words: Vec<&str> = words.split_whitespace().chain(prompt.to_str()).collect();
+    let created = cli(&words);
+    let shown = json(&cli(&["agent", "show", &created, "--json"]));
+    assert_eq!((&shown["role"], &shown["temperature"]), (&"reader".into(), &0.2.into()));
+    assert_eq!((&shown["max_tokens"], &shown["concurrency_limit"]), (&100.into(), &10.into()));
+    assert_eq!((&shown["model"], &shown["system_prompt"]), (&"demo".into(), &"Be brief.\nBe kind.\n".into()));
+    assert_eq!(shown["tools"][1], "workspace_read");
+    assert!(cli(&["agent", "show", "-p", "alpha", "reader"]).ends_with("system prompt:\nBe brief.\nBe kind."));
+    let write = ["items", "write", "-a", &created, "key", "value"];
+    refused_with(&run(folder, &write), 1, "FORBIDDEN");
+
+    let update = ["agent", "update", &created, "--name", "author", "--all-tools", "--no-system-prompt", "--json"];
+    let changed = json(&cli(&update));
+    assert_eq!((&changed["name"], &changed["model"]), (&"author".into(), &"demo".into()), "what was not said stays");
+    assert!(changed.get("tools").is_none() && changed.get("system_prompt").is_none(), "{changed}");
+    cli(&write);
+    refused_with(&run(folder, &["agent", "update", &created, "--shared"]), 1, "AGENT_HAS_DATA");
+    assert_eq!(cli(&["agent", "delete", "-p", "alpha", "author"]), "deleted author");
+    refused_with(&run(folder, &["agent", "show", "-p", "alpha", "author"]), 1, "AGENT_NOT_FOUND");
+}
+
 /// A project with its agents, from its beginning to its end.
 fn tell_the_story(folder: &Path) {
     let cli = |args: &[&str]| ok(folder, args);
@@ -20,49 +48,7 @@ fn tell_the_story(folder: &Path) {
     let shown = cli(&["project", "show", &project]);
     assert!(shown.contains("worker_space  ready") && shown.contains("agent_researcher"), "{shown}");
 
-    let prompt = folder.join("prompt.md");
-    std::fs::write(&prompt, "Be brief.\nBe kind.\n").unwrap();
-    let created = cli(&[
-        "agent",
-        "create",
-        "-p",
-        "alpha",
-        "reader",
-        "--role",
-        "reader",
-        "--model",
-        "demo",
-        "--temperature",
-        "0.2",
-        "--max-tokens",
-        "100",
-        "--concurrency",
-        "10",
-        "--tool",
-        "workspace_list",
-        "--tool",
-        "workspace_read",
-        "--system-prompt-file",
-        prompt.to_str().unwrap(),
-    ]);
-    let shown = json(&cli(&["agent", "show", &created, "--json"]));
-    assert_eq!(shown["temperature"], 0.2);
-    assert_eq!((&shown["max_tokens"], &shown["concurrency_limit"]), (&100.into(), &10.into()));
-    assert_eq!((&shown["model"], &shown["system_prompt"]), (&"demo".into(), &"Be brief.\nBe kind.\n".into()));
-    assert_eq!(shown["tools"][1], "workspace_read");
-    assert!(cli(&["agent", "show", "-p", "alpha", "reader"]).ends_with("system prompt:\nBe brief.\nBe kind."));
-    let write = ["items", "write", "-a", &created, "key", "value"];
-    refused_with(&run(folder, &write), 1, "FORBIDDEN");
-
-    let changed =
-        cli(&["agent", "update", &created, "--name", "author", "--all-tools", "--no-system-prompt", "--json"]);
-    let changed = json(&changed);
-    assert_eq!((&changed["name"], &changed["model"]), (&"author".into(), &"demo".into()), "what was not said stays");
-    assert!(changed.get("tools").is_none() && changed.get("system_prompt").is_none(), "{changed}");
-    cli(&write);
-    refused_with(&run(folder, &["agent", "update", &created, "--shared"]), 1, "AGENT_HAS_DATA");
-    assert_eq!(cli(&["agent", "delete", "-p", "alpha", "author"]), "deleted author");
-    refused_with(&run(folder, &["agent", "show", "-p", "alpha", "author"]), 1, "AGENT_NOT_FOUND");
+    tell_of_an_agent(folder);
 
     assert_eq!(
         cli(&["project", "rename", "alpha", "Beta, the second"]),
