@@ -1,6 +1,7 @@
 //! The words of `longhouse agent`.
 
 use super::{InProject, Person};
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -115,6 +116,7 @@ pub(crate) enum Audience {
 #[derive(Debug, Args)]
 pub(crate) struct OneAgent {
     /// The agent, by name or id
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(crate) agent: String,
     /// Its project, by id or name; not needed where the agent is given by id
     #[arg(short, long, env = "LONGHOUSE_PROJECT")]

@@ -1,6 +1,7 @@
 //! The words of `longhouse items`.
 
 use super::Person;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
@@ -52,6 +53,7 @@ Examples:
     /// Take a published copy back, as long as nobody has changed it
     Recall {
         /// The publication's id, as `publish` and `publications` give it
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         publication: String,
         #[command(flatten)]
         person: Person,

@@ -1,6 +1,7 @@
 //! The words of `longhouse project`, and how other commands name a project.
 
 use super::Person;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
@@ -40,6 +41,7 @@ pub(crate) enum Project {
 #[derive(Debug, Args)]
 pub(crate) struct OneProject {
     /// The project, by id or name
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(crate) project: String,
     /// Where several projects have that name
     #[arg(long)]
@@ -52,7 +54,7 @@ pub(crate) struct OneProject {
 #[derive(Debug, Args)]
 pub(crate) struct InProject {
     /// The project, by id or name
-    #[arg(short, long, env = "LONGHOUSE_PROJECT")]
+    #[arg(short, long, env = "LONGHOUSE_PROJECT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) project: String,
     /// Where several projects have that name
     #[arg(long)]

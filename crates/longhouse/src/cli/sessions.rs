@@ -1,6 +1,7 @@
 //! The words of `longhouse session`.
 
 use super::Actor;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
@@ -46,6 +47,7 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct OneSession {
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(crate) id: String,
     /// Where several sessions have that id
     #[arg(long)]

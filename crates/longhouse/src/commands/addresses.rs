@@ -32,10 +32,12 @@ pub(super) async fn locate(client: &Client, address: AgentAddress) -> Result<Loc
     let AgentAddress { project, agent, workspace, person } = address;
     let actor = Actor::from(person);
     let (own_project, own_agent) = client.own_agent().map(|own| (own.project, own.agent)).unzip();
-    let Some(agent) = agent.or(own_agent) else {
+    // A variable of the environment that is empty says nothing.
+    let said = |text: &String| !text.is_empty();
+    let Some(agent) = agent.filter(said).or(own_agent) else {
         bail!(Usage("which agent? Give -a AGENT, or use a token that is for one"));
     };
-    let project = match project.or(own_project) {
+    let project = match project.filter(said).or(own_project) {
         Some(project) => project,
         None if agent.starts_with("agt_") => project_of(client, &actor, workspace.as_deref(), &agent).await?,
         None => bail!(Usage("which project? Give -p PROJECT, or the agent's id instead of its name")),

@@ -107,6 +107,13 @@ fn a_command_that_cannot_be_meant_exits_with_2() {
         let args: Vec<&str> = line.split(' ').collect();
         refused_with(&run(folder.path(), &args), 2, "");
     }
+    // As in a script whose variable was never set.
+    for words in
+        ["project show", "project delete", "agent list -p", "agent show -p alpha", "items recall", "items list -a"]
+    {
+        let args: Vec<&str> = words.split(' ').chain([""]).collect();
+        refused_with(&run(folder.path(), &args), 2, "");
+    }
     let missing = ["items", "list", "-p", "nowhere", "-a", "agent_writer"];
     refused_with(&run(folder.path(), &missing), 1, "PROJECT_NOT_FOUND");
     let unreadable = ["agent", "create", "-p", "alpha", "a", "--system-prompt-file", "nowhere.md"];
