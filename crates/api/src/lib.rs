@@ -15,6 +15,7 @@ mod hosts;
 mod idempotency;
 mod limits;
 mod listeners;
+mod mcp;
 mod me;
 mod metrics;
 mod openapi;
