@@ -34,6 +34,6 @@ mod welcome;
 pub use app::{App, Options};
 pub use hosts::Hosts;
 pub use limits::RateLimit;
-pub use listeners::{Bound, Tls, bind, serve};
+pub use listeners::{Bound, Tls, bind, bind_socket, serve};
 pub use openapi::document;
 pub use router::{Door, Entrance, Peer, entrance};
