@@ -134,7 +134,7 @@ fn value(random: &mut Random, schema: &Value) -> Value {
     if let Some(choices) = schema["enum"].as_array() {
         return random.one_of(choices).clone();
     }
-    if let Some(choices) = schema["oneOf"].as_array() {
+    if let Some(choices) = schema["oneOf"].as_array().or(schema["anyOf"].as_array()) {
         let choice = random.one_of(choices);
         return value(random, choice);
     }
