@@ -31,7 +31,6 @@ use protocol::errors::ErrorBody;
 use rmcp::model::ProtocolVersion;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use serde_json::Value;
 use server::Server;
 use sessions::{Owner, Sessions, Visit};
 use std::sync::Arc;
@@ -167,9 +166,4 @@ fn held<G: Send + Sync + 'static>(app: &App, response: Response, guard: G) -> Re
             chunk
         }))
     })
-}
-
-/// A message's parameters by name; anything else is none.
-fn field<'v>(value: &'v Value, path: &[&str]) -> &'v Value {
-    path.iter().fold(value, |value, name| &value[*name])
 }

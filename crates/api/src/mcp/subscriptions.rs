@@ -9,7 +9,6 @@ mod watches;
 pub(super) use watches::Watches;
 
 use super::askers::Asker;
-use super::field;
 use super::resources::Address;
 use crate::errors::Result;
 use axum::http::request::Parts;
@@ -195,14 +194,15 @@ impl Drop for Listen {
 }
 
 async fn prepare(asker: &Asker, params: &Value) -> Result<Opened> {
-    let uris = field(params, &["notifications", "resourceSubscriptions"]).as_array();
+    let filter = &params["notifications"];
+    let uris = filter["resourceSubscriptions"].as_array();
     let mut wanted: HashMap<Place, (SessionRef, Wanted)> = HashMap::new();
     for (uri, Address::Entry { session, key }) in acceptable(uris.into_iter().flatten().filter_map(Value::as_str)) {
         let session = as_own(asker, session);
         let entry = wanted.entry(place(&session)).or_insert_with(|| (session, Wanted::default()));
         entry.1.keys.insert(uri.to_owned(), key);
     }
-    if field(params, &["notifications", "resourcesListChanged"]) == true
+    if filter["resourcesListChanged"] == true
         && let Some(own) = asker.own_session()
     {
         wanted.entry(place(&own)).or_insert_with(|| (own, Wanted::default())).1.lists = true;
