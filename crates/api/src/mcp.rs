@@ -60,6 +60,8 @@ impl Mcp {
             .with_allowed_origins(origins)
             .enforce_origin_validation()
             .with_max_request_body_bytes(bodies::LARGEST)
+            // An event without data, meant to prime a client for reconnecting, is an error to clients from before 2025-11-25.
+            .with_sse_retry(None)
             .with_json_response(true);
         let sdk = StreamableHttpService::new(|| Ok(Server::default()), manager.clone(), config);
         Self { sdk, sessions: Arc::new(Sessions::new(manager)), listens: Listens::default() }

@@ -27,6 +27,7 @@ pub(super) fn manager() -> LocalSessionManager {
     let mut manager = LocalSessionManager::default();
     // To the SDK a session with an open but quiet stream is idle; here it is not, so idleness is judged here.
     manager.session_config.keep_alive = None;
+    manager.session_config.sse_retry = None;
     manager
 }
 
