@@ -52,6 +52,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Some(binary) => stories::shared_context(binary),
         None => bail!("there is no binary to tell it to"),
     });
+    tally.step("example: orchestrator", || match &binary {
+        Some(binary) => stories::orchestrator(binary),
+        None => bail!("there is no binary to tell it to"),
+    });
     if options.record {
         tally.step("docs/reliability.md", || records::publish(&records, options.soak).map(|()| Totals::PASSED));
     }
