@@ -10,6 +10,7 @@ mod it {
     mod first_start;
     mod items;
     mod load;
+    mod mcp;
     mod network;
     mod oracle;
     mod projects;
