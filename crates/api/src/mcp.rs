@@ -113,7 +113,7 @@ async fn get(State(app): State<App>, signed: Signed, request: Request) -> Result
 
 /// End an MCP session of a version before 2026-07-28.
 #[utoipa::path(delete, path = "/mcp", tag = "mcp", params(("Mcp-Session-Id" = String, Header)),
-    responses((status = 202), (status = 404, body = Object, description = "A JSON-RPC error: no such MCP session")))]
+    responses((status = 204), (status = 404, body = Object, description = "A JSON-RPC error: no such MCP session")))]
 async fn delete(State(app): State<App>, signed: Signed, request: Request) -> Result<Response, Denied> {
     let asker = Asker::admit(signed)?;
     let (mut parts, _) = request.into_parts();
@@ -134,13 +134,18 @@ fn visit(app: &App, parts: &mut Parts, asker: &Asker) -> Result<Option<Visit>, P
     if let Some(visit) = app.mcp.sessions.visit(&id, &Owner::of(asker)) {
         return Ok(Some(visit));
     }
-    // Since 2026-07-28 there are no sessions and the header means nothing.
-    let version = parts.headers.get(VERSION).and_then(|value| value.to_str().ok()).unwrap_or("");
-    if version >= ProtocolVersion::V_2026_07_28.as_str() {
+    // There the header means nothing.
+    if is_stateless(parts) {
         parts.headers.remove(SESSION_ID);
         return Ok(None);
     }
     Err(ProtocolFailure::session_not_found())
+}
+
+/// Whether a request is of a version without sessions, as all are since 2026-07-28.
+fn is_stateless(parts: &Parts) -> bool {
+    let version = parts.headers.get(VERSION).and_then(|value| value.to_str().ok()).unwrap_or("");
+    version >= ProtocolVersion::V_2026_07_28.as_str()
 }
 
 fn session_id(headers: &HeaderMap) -> Option<&str> {

@@ -6,6 +6,7 @@ use domain::answers::{Answer, KeyListing};
 use domain::item_requests::{ItemAnswer, ListedItem};
 use domain::requests::Request;
 use domain::{Code, Refusal};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use rmcp::ErrorData;
 use rmcp::model::{MetaObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Map, Value, json};
@@ -19,6 +20,9 @@ const ITEM_TEMPLATE: &str = "longhouse://items/{key}";
 /// Items that a list names, the newest ones; `workspace_list` has them all.
 const ITEMS_LISTED: usize = 500;
 const PLAIN: &str = "text/plain";
+
+/// Everything but the characters that an address leaves as they are.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// What a resource's address names.
 #[derive(Debug, PartialEq)]
@@ -56,12 +60,12 @@ impl Address {
 
 /// A key from an address: anything but letters, digits and a few marks comes escaped.
 fn decoded(key: &str) -> Option<String> {
-    let text = percent_encoding::percent_decode_str(key).decode_utf8().ok()?;
+    let text = percent_decode_str(key).decode_utf8().ok()?;
     (!text.is_empty() && !key.contains('/')).then(|| text.into_owned())
 }
 
 fn item_address(key: &str) -> String {
-    format!("{SCHEME}items/{}", percent_encoding::utf8_percent_encode(key, percent_encoding::NON_ALPHANUMERIC))
+    format!("{SCHEME}items/{}", utf8_percent_encode(key, ESCAPED))
 }
 
 fn entry_address(session: &SessionRef, key: &str) -> String {
@@ -140,8 +144,17 @@ fn describe(session: &SessionRef, listed: &KeyListing) -> Resource {
         .with_mime_type(PLAIN)
 }
 
-/// What an address names. What the caller may not see is not there.
+/// What an address names. What the caller may not see is not there; the error says what was asked for.
 pub(super) async fn read(asker: &Asker, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    read_named(asker, uri).await.map_err(|mut error| {
+        if let Some(Value::Object(data)) = &mut error.data {
+            data.insert("uri".to_owned(), json!(uri));
+        }
+        error
+    })
+}
+
+async fn read_named(asker: &Asker, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let (session, key) = match Address::parse(uri) {
         Some(Address::Entry { session, key }) => (session, key),
         Some(Address::Item { key }) => return read_item(asker, uri, key).await,

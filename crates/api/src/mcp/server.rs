@@ -2,8 +2,10 @@
 
 use super::answers::{protocol_error, tool_result};
 use super::askers::Asker;
+use super::is_stateless;
 use super::subscriptions::{self, Watches};
 use super::{prompts, resources, tools};
+use axum::http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
     GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -20,18 +22,10 @@ a key so that the others find it. If you have workspace_ tools, they are your la
 isError carries {\"error\":{\"code\",\"message\"}}; the message says what to do. The prompt shared_context_guide has \
 this session's conventions.";
 
-/// Those whose parameters have a shape.
-const METHODS: [&str; 9] = [
-    "completion/complete",
-    "initialize",
-    "prompts/get",
-    "resources/read",
-    "resources/subscribe",
-    "resources/unsubscribe",
-    "server/discover",
-    "subscriptions/listen",
-    "tools/call",
-];
+/// Those whose parameters have a shape, in every version.
+const METHODS: [&str; 3] = ["prompts/get", "resources/read", "tools/call"];
+const METHODS_BEFORE: [&str; 3] = ["initialize", "resources/subscribe", "resources/unsubscribe"];
+const METHODS_SINCE: [&str; 2] = ["server/discover", "subscriptions/listen"];
 
 /// One for each MCP session of an old version, one for each request of a new one. It knows nobody.
 #[derive(Default)]
@@ -111,9 +105,12 @@ impl ServerHandler for Server {
         Ok(())
     }
 
-    async fn on_custom_request(&self, request: CustomRequest, _: Asked) -> Answer<CustomResult> {
+    async fn on_custom_request(&self, request: CustomRequest, asked: Asked) -> Answer<CustomResult> {
+        let method = request.method.as_str();
+        let parts = asked.extensions.get::<Parts>();
+        let more: &[&str] = if parts.is_some_and(is_stateless) { &METHODS_SINCE } else { &METHODS_BEFORE };
         // The SDK takes a known method whose parameters do not fit for one that it does not know.
-        if METHODS.contains(&request.method.as_str()) {
+        if METHODS.contains(&method) || more.contains(&method) {
             return Err(ErrorData::invalid_params(format!("the parameters of {} do not fit", request.method), None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "there is no such method", None))

@@ -139,9 +139,14 @@ impl<'w> Client<'w> {
 
     /// Asks for what must be refused; gives the error.
     pub(super) async fn error(&mut self, method: &str, params: Value) -> Value {
+        let asked = params["uri"].clone();
         let answer = self.request(method, params).await;
         assert!(answer["result"].is_null(), "{answer}");
-        answer["error"].clone()
+        let mut error = answer["error"].clone();
+        // What was asked for is said again, and is no news.
+        let said = error["data"].as_object_mut().and_then(|data| data.remove("uri"));
+        assert!(method != "resources/read" || said == Some(asked), "{error}");
+        error
     }
 
     /// Uses `shared_context`. Gives what a model sees; success and failure are told apart by `error`.

@@ -95,7 +95,7 @@ async fn a_stranger_learns_nothing_by_any_method() {
             told.push(stranger.request("resources/list", json!({})).await);
             let guide = json!({"name": "shared_context_guide", "arguments": {"session": "plans"}});
             told.push(stranger.request("prompts/get", guide).await);
-            told.push(stranger.request("resources/read", json!({"uri": uri("plans", CANARY)})).await);
+            told.push(stranger.error("resources/read", json!({"uri": uri("plans", CANARY)})).await);
             assert!(told.iter().all(|one| !one.to_string().contains(CANARY)), "{told:?}");
         }
     }
