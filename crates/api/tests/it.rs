@@ -5,6 +5,7 @@ extern crate longhouse_api as api;
 
 mod it {
     mod access_lists;
+    mod agents;
     mod audit;
     mod audit_rows;
     mod backups;
@@ -22,6 +23,8 @@ mod it {
     mod limits_of_the_store;
     mod metrics;
     mod openapi;
+    mod project_rights;
+    mod projects;
     mod rate_limits;
     mod reconnects;
     mod reference_model;
@@ -32,4 +35,5 @@ mod it {
     mod snapshots;
     mod tokens;
     mod users;
+    mod workshop;
 }
