@@ -5,6 +5,7 @@ extern crate longhouse_api as api;
 
 mod it {
     mod access_lists;
+    mod agent_tokens;
     mod agents;
     mod audit;
     mod audit_rows;
