@@ -21,6 +21,8 @@ mod it {
     mod history;
     mod hosts_and_origins;
     mod idempotency;
+    mod item_limits;
+    mod items;
     mod limits_of_the_store;
     mod metrics;
     mod openapi;
