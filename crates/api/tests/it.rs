@@ -21,6 +21,7 @@ mod it {
     mod history;
     mod hosts_and_origins;
     mod idempotency;
+    mod item_events;
     mod item_limits;
     mod items;
     mod limits_of_the_store;
@@ -28,6 +29,8 @@ mod it {
     mod openapi;
     mod project_rights;
     mod projects;
+    mod publications;
+    mod publishing;
     mod rate_limits;
     mod reconnects;
     mod reference_model;

@@ -25,10 +25,19 @@ impl World {
 
     /// Puts so many items, `filling-0` and so on, among those of a person's private agents.
     pub async fn fill_items(&self, user: &str, count: u64) {
-        let user = UserId::parse(user).expect("a user");
+        let agent = AgentId::generated(self.house.unique());
+        self.fill(UserId::parse(user).expect("a user"), agent, count).await;
+    }
+
+    /// The same for a shared agent, by its id.
+    pub async fn fill_agent(&self, agent: &str, count: u64) {
+        let agent = AgentId::parse(agent).expect("an agent");
+        self.fill(UserId::parse("owner").expect("a user"), agent, count).await;
+    }
+
+    async fn fill(&self, user: UserId, agent: AgentId, count: u64) {
         let turn = WorkspaceId::personal(&user);
         let ids = (0..count).map(|_| ItemId::generated(self.house.unique())).collect();
-        let agent = AgentId::generated(self.house.unique());
         let operation = Fill { ids, stamp: Stamp { agent, user, at: self.house.now() } };
         self.house.store().write(&turn, operation).await.expect("filled");
     }
@@ -95,7 +104,10 @@ impl Operation for Fill {
     type Error = store::Error;
 
     async fn run(&self, tx: &mut Tx) -> store::Result<()> {
-        let scope = ItemScope::of_user(&self.stamp.user);
+        // An agent that does not exist stands for any private one.
+        let agent = tx.agent_anywhere(&self.stamp.agent).await?;
+        let scope =
+            agent.map_or_else(|| ItemScope::of_user(&self.stamp.user), |agent| agent.item_scope(&self.stamp.user));
         let mut counters = tx.items(&scope).counters().await?;
         for (number, id) in self.ids.iter().enumerate() {
             let key = ItemKey::from_trusted(format!("filling-{number}"));
