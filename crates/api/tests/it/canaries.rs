@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use testkit::{Answer, Random, StreamEvent, keep_logs, kept_logs};
 
-const STEPS: u64 = 400;
+const STEPS: u64 = 500;
 
 /// The house and the model side by side.
 struct Life {
@@ -80,9 +80,9 @@ impl Life {
     /// Any key: of what is there, of what somebody has in private, or just a word.
     fn any_key(&mut self, scope: &str) -> String {
         let there = self.model.keys(scope);
-        match self.random.below(4) {
-            0 | 1 if !there.is_empty() => self.random.one_of(&there).clone(),
-            2 => format!("notice {}", self.random.below(4)),
+        match self.random.below(6) {
+            0..4 if !there.is_empty() => self.random.one_of(&there).clone(),
+            0..5 => format!("notice {}", self.random.below(4)),
             _ => {
                 let whose = self.person();
                 self.private_key(whose)
@@ -280,6 +280,7 @@ async fn nobody_is_told_what_is_somebody_elses_and_every_answer_is_right() {
         ("delete", "ITEM_NOT_FOUND"),
         (publish, ""),
         (publish, "over"),
+        (publish, "renamed"),
         (publish, "FORBIDDEN"),
         (publish, "AGENT_NOT_FOUND"),
         (publish, "ITEM_NOT_FOUND"),

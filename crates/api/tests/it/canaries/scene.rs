@@ -132,6 +132,12 @@ impl Scene {
         self.agents.push(agent);
     }
 
+    /// Whether an agent of that name begins as shared, and with everyone.
+    pub(super) fn at_first(name: &str) -> (bool, bool) {
+        let (_, shared, everyone) = AGENTS.into_iter().find(|(known, ..)| *known == name).expect("a name");
+        (shared, everyone)
+    }
+
     /// The house is closed and opened again.
     pub(super) async fn reopened(self) -> Self {
         let world = self.world.reopened().await;

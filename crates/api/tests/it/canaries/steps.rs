@@ -3,7 +3,7 @@
 use super::Life;
 use super::markers::{self, Mark};
 use super::model::Told;
-use super::scene::Agent;
+use super::scene::{Agent, Scene};
 use serde_json::{Value, json};
 
 /// What is done, and how often in a hundred.
@@ -82,9 +82,13 @@ impl Life {
 
     async fn list(&mut self) {
         let (person, agent, token) = self.hand();
-        let scope = self.scene.scope(person, &agent);
+        self.look_at_list(person, &agent, &token).await;
+    }
+
+    async fn look_at_list(&mut self, person: usize, agent: &Agent, token: &str) {
+        let scope = self.scene.scope(person, agent);
         self.doing += &format!(": {} lists {scope}", self.scene.people[person].name);
-        let answer = self.call(&token, &agent, "workspace_list", &json!({})).await;
+        let answer = self.call(token, agent, "workspace_list", &json!({})).await;
         let outcome = Ok(self.model.list(&scope));
         self.heard(&answer, &outcome, &[&scope]);
     }
@@ -100,10 +104,9 @@ impl Life {
     }
 
     async fn publish(&mut self) {
-        let (person, agent, token) = self.hand();
+        let (person, agent, token) = self.private_hand();
         let acting = self.acting(person, &agent);
-        let target = self.agent();
-        let target = self.scene.agents[target].clone();
+        let target = self.target(person);
         let key = self.any_key(&acting.scope);
         let target_key = match self.random.below(4) {
             0 | 1 => None,
@@ -131,6 +134,36 @@ impl Life {
             self.model.publications.last_mut().expect("just made").id = id;
         }
         self.heard(&answer, &outcome, &[&acting.scope]);
+        if outcome.is_ok() && target_key.is_some_and(|target_key| target_key != key) {
+            self.seen.insert((self.kind, "renamed"));
+        }
+        // Somebody over there looks at what has come.
+        if outcome.is_ok() && self.random.once_in(2) {
+            let reader = (0..3).find(|reader| self.scene.may_use(*reader, &target)).expect("somebody");
+            let token = self.scene.token(reader, &target).to_owned();
+            self.look_at_list(reader, &target, &token).await;
+        }
+    }
+
+    /// Mostly a private agent, which alone may publish.
+    fn private_hand(&mut self) -> (usize, Agent, String) {
+        loop {
+            let hand = self.hand();
+            if !hand.1.shared || self.random.once_in(10) {
+                return hand;
+            }
+        }
+    }
+
+    /// Mostly an agent that may be published to.
+    fn target(&mut self, person: usize) -> Agent {
+        loop {
+            let target = self.agent();
+            let target = &self.scene.agents[target];
+            if (target.shared && self.scene.may_see(person, target)) || self.random.once_in(6) {
+                return target.clone();
+            }
+        }
     }
 
     async fn recall(&mut self) {
@@ -324,10 +357,10 @@ impl Life {
         agent.everyone = shared && everyone;
     }
 
-    /// An agent goes, its tokens with it, and another of its name comes.
+    /// An agent goes, its tokens with it, and another of its name comes, which is again what that name once was.
     async fn replace_agent(&mut self) {
         let at = self.agent();
-        let Agent { id, name, project, shared, everyone, .. } = self.scene.agents[at].clone();
+        let Agent { id, name, project, shared, .. } = self.scene.agents[at].clone();
         self.doing += &format!(": {name} is replaced");
         let place = &self.scene.projects[project];
         let (creator, path) = (place.creator, format!("/my/projects/{}/agents/{name}", place.id));
@@ -335,6 +368,7 @@ impl Life {
         self.scene.world.delete(&path).by(&self.scene.people[creator].token).send().await.ok();
         let gone = self.scene.agents.remove(at);
         self.model.remove_agent(&id, shared);
+        let (shared, everyone) = Scene::at_first(&name);
         self.scene.hire(project, &name, shared, everyone).await;
         let answer = self.call(&old, &gone, "workspace_list", &json!({})).await;
         self.heard(&answer, &Err("UNAUTHENTICATED"), &[]);
