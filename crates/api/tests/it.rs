@@ -5,9 +5,12 @@ extern crate longhouse_api as api;
 
 mod it {
     mod access_lists;
+    mod agent_tokens;
+    mod agents;
     mod audit;
     mod audit_rows;
     mod backups;
+    mod canaries;
     mod clock_jumps;
     mod concurrency;
     mod connections;
@@ -19,10 +22,17 @@ mod it {
     mod history;
     mod hosts_and_origins;
     mod idempotency;
+    mod item_events;
+    mod item_limits;
+    mod items;
     mod limits_of_the_store;
     mod mcp;
     mod metrics;
     mod openapi;
+    mod project_rights;
+    mod projects;
+    mod publications;
+    mod publishing;
     mod rate_limits;
     mod reconnects;
     mod reference_model;
@@ -33,4 +43,5 @@ mod it {
     mod snapshots;
     mod tokens;
     mod users;
+    mod workshop;
 }

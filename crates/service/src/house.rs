@@ -8,7 +8,7 @@ use crate::token_counts::TokenCounts;
 use crate::{Result, backups, users};
 use domain::times::Timestamp;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use store::Store;
 
 /// A cheap handle; every clone is the same house.
@@ -18,6 +18,7 @@ pub struct House(Arc<Rooms>);
 struct Rooms {
     store: Store,
     surroundings: Arc<dyn Surroundings>,
+    latest_id: Mutex<uuid::Uuid>,
     signer: Signer,
     authority: Authority,
     token_counts: TokenCounts,
@@ -55,6 +56,7 @@ impl House {
             authority: Authority::new(&store),
             store,
             surroundings,
+            latest_id: Mutex::default(),
             signer: Signer::new(&secret),
             token_counts: TokenCounts::default(),
             data_dir,
@@ -72,8 +74,12 @@ impl House {
         self.0.surroundings.now()
     }
 
+    /// A fresh UUIDv7, greater than all that were given before it: in order of their ids, things are in the order of
+    /// their making, also those of one millisecond.
     pub fn unique(&self) -> uuid::Uuid {
-        self.0.surroundings.unique()
+        let mut latest = self.0.latest_id.lock().unwrap_or_else(PoisonError::into_inner);
+        *latest = greater(*latest, self.0.surroundings.unique());
+        *latest
     }
 
     pub(crate) fn random(&self) -> [u8; 32] {
@@ -112,5 +118,40 @@ impl House {
     /// Finishes what was begun and closes the database.
     pub async fn close(&self) {
         self.0.store.close().await;
+    }
+}
+
+/// `fresh`, or if that is not greater than `latest`, one a little greater than that.
+fn greater(latest: uuid::Uuid, fresh: uuid::Uuid) -> uuid::Uuid {
+    const RANDOM: u128 = (1 << 62) - 1;
+    const MILLISECOND: u128 = 1 << 80;
+    if fresh > latest {
+        return fresh;
+    }
+    let (latest, step) = (latest.as_u128(), 1 + (fresh.as_u128() & 0xffff_ffff));
+    let fits = (latest & RANDOM) + step <= RANDOM;
+    uuid::Uuid::from_u128(if fits { latest + step } else { (latest & !RANDOM) + MILLISECOND })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_greater_than_those_before_it_whatever_the_clock_and_chance_say() {
+        let id = |ms: u64, bytes: [u8; 10]| uuid::Builder::from_unix_timestamp_millis(ms, &bytes).into_uuid();
+        let cases = [
+            (id(7, [9; 10]), id(7, [1; 10])),
+            (id(7, [9; 10]), id(7, [9; 10])),
+            (id(7, [255; 10]), id(7, [0; 10])),
+            (id(7, [255; 10]), id(3, [255; 10])),
+            (id(7, [1; 10]), id(8, [0; 10])),
+        ];
+        for (latest, fresh) in cases {
+            let next = greater(latest, fresh);
+            assert!(next > latest, "{latest} {next}");
+            assert_eq!((next.get_version_num(), next.get_variant()), (7, uuid::Variant::RFC4122));
+        }
+        assert_eq!(greater(id(7, [1; 10]), id(8, [0; 10])), id(8, [0; 10]), "and else just what it was");
     }
 }

@@ -6,7 +6,7 @@ use crate::workspaces::{self, require_member};
 use crate::{Ctx, Error, Result, agents, idempotency, sessions};
 use domain::agents::{Agent, starter_pack};
 use domain::audit::AuditRecord;
-use domain::callers::{Caller, Credential, only_delivers};
+use domain::callers::{AgentRef, Caller, Credential, only_delivers};
 use domain::ids::{AgentId, ProjectId, UserId, WorkspaceId};
 use domain::projects::{self as rules, PROJECTS_MOST, Project, ProjectChange};
 use domain::roles::Role;
@@ -43,15 +43,23 @@ pub(crate) async fn find_seen_by(tx: &mut Tx, user: &UserId, reference: &Project
 pub(crate) async fn find(tx: &mut Tx, caller: &Caller, reference: &ProjectRef) -> Result<Project> {
     match &caller.credential {
         Credential::User | Credential::Operator => find_seen_by(tx, &caller.user, reference).await,
-        Credential::Agent { agent, .. } => {
-            let found = find_seen_by(tx, &caller.user, reference).await?;
-            if found.id == agent.project { Ok(found) } else { Err(Refusal::project_not_found().into()) }
-        }
+        Credential::Agent { agent, .. } => find_own(tx, &caller.user, agent, reference).await,
         Credential::Session { .. } => {
             Err(Refusal::forbidden("a session token reaches only its session's context, prompt and events").into())
         }
         Credential::Channel { .. } => Err(only_delivers().into()),
     }
+}
+
+/// An agent's token knows one project, and of no other that its person can see.
+async fn find_own(tx: &mut Tx, user: &UserId, agent: &AgentRef, reference: &ProjectRef) -> Result<Project> {
+    let asked = reference.workspace.as_deref();
+    if asked.is_some_and(|asked| workspaces::named(asked, user).ok().as_ref() != Some(&agent.workspace)) {
+        return Err(Refusal::project_not_found().into());
+    }
+    let workspace = Some(agent.workspace.as_str().to_owned());
+    let found = find_seen_by(tx, user, &ProjectRef { id_or_name: reference.id_or_name.clone(), workspace }).await?;
+    if found.id == agent.project { Ok(found) } else { Err(Refusal::project_not_found().into()) }
 }
 
 /// Finds a project for a person who changes it.

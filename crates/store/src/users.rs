@@ -121,6 +121,39 @@ impl Tx {
         Ok(row.is_some())
     }
 
+    /// Makes a workspace that is nobody's own. Answers whether the name was free.
+    pub async fn create_workspace(&mut self, id: &WorkspaceId, at: Timestamp) -> Result<bool> {
+        let created = self
+            .execute(
+                "INSERT INTO workspaces (id, created_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING",
+                params![id.as_str(), at],
+            )
+            .await?;
+        Ok(created == 1)
+    }
+
+    /// Answers whether they were no member before.
+    pub async fn add_member(&mut self, workspace: &WorkspaceId, user: &UserId) -> Result<bool> {
+        let added = self
+            .execute(
+                "INSERT INTO members (workspace, user_id) VALUES ($1, $2) ON CONFLICT (workspace, user_id) DO NOTHING",
+                params![workspace.as_str(), user.as_str()],
+            )
+            .await?;
+        Ok(added == 1)
+    }
+
+    /// Answers whether they were a member until now.
+    pub async fn remove_member(&mut self, workspace: &WorkspaceId, user: &UserId) -> Result<bool> {
+        let removed = self
+            .execute(
+                "DELETE FROM members WHERE workspace = $1 AND user_id = $2",
+                params![workspace.as_str(), user.as_str()],
+            )
+            .await?;
+        Ok(removed == 1)
+    }
+
     /// Every session of a workspace, for its removal.
     pub async fn sessions_of(&mut self, workspace: &WorkspaceId) -> Result<Vec<domain::ids::SessionId>> {
         let rows =

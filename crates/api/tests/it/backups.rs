@@ -35,6 +35,49 @@ async fn a_backup_restored_elsewhere_has_everything_in_it() {
     assert_eq!((&read["value"], &read["version"]), (&json!("kept"), &json!(1)));
 }
 
+/// What a tool of the owner's agent answers in another house.
+async fn call(house: &service::House, token: &str, agent: &str, tool: &str, request: Value) -> Value {
+    let signed_in = service::authority::authenticate(house, token).await.expect("tokens go on");
+    let ctx = service::Ctx::new(house.clone(), &signed_in);
+    let project = service::projects::ProjectRef { id_or_name: "garden".to_owned(), workspace: None };
+    let acting = service::items::Acting::Named(service::agents::AgentPath { project, id_or_name: agent.to_owned() });
+    let Value::Object(request) = request else { panic!("an envelope is an object") };
+    let answer = service::items::call(&ctx, acting, tool, request).await.expect("an answer");
+    serde_json::to_value(answer).expect("JSON")
+}
+
+#[tokio::test]
+async fn projects_items_and_publications_are_in_it_and_go_on_where_they_were() {
+    let world = World::new().await;
+    let owner = world.owner().await;
+    world.project(&owner, "garden").await;
+    let board = world.agent(&owner, "garden", json!({"name": "board", "visibility": "shared"})).await;
+    let write = json!({"key": "list", "value": "kept"});
+    world.tool(&owner, "garden/agent_coder", "workspace_write", &write).send().await.ok();
+    let publish = json!({"key": "list", "target_agent_id": board["id"]});
+    let published = world.tool(&owner, "garden/agent_coder", "workspace_publish", &publish).send().await.ok();
+    let agent = world.agent_token(&owner, json!({"agent": board["id"]})).await;
+    let backup = world.folder().join("backup");
+    back_up(&world, &backup).await;
+    world.delete("/my/projects/garden").by(&owner).send().await.ok();
+    let house = world.restored(&backup, &world.folder().join("restored")).await;
+    house.store().check().await.expect("whole");
+    let read = json!({"key": "list"});
+    let (own, copy) = (
+        call(&house, &owner, "agent_coder", "workspace_read", read.clone()).await,
+        call(&house, &agent, "board", "workspace_read", read).await,
+    );
+    assert_eq!((&own["value"], &copy["value"]), (&json!("kept"), &json!("kept")));
+    assert_eq!(copy["published_from"], json!({"scope": "user-usr_owner", "key": "list", "version": 1}));
+    let written = call(&house, &owner, "agent_coder", "workspace_write", write).await;
+    assert_eq!(written["version"], 2);
+    let signed_in = service::authority::authenticate(&house, &owner).await.expect("tokens go on");
+    let ctx = service::Ctx::new(house, &signed_in);
+    let id = published["publication_id"].as_str().expect("an id");
+    let id = domain::ids::PublicationId::parse(id).expect("an id");
+    service::items::recall(&ctx, id).await.expect("recalled");
+}
+
 #[tokio::test]
 async fn an_empty_folder_is_filled_where_it_is() {
     let world = World::new().await;

@@ -106,6 +106,16 @@ fn every_code_is_listed_and_every_code_that_is_promised_exists() {
         "UNAVAILABLE",
         "STORAGE_FULL",
         "IDEMPOTENCY_MISMATCH",
+        "PROJECT_NOT_FOUND",
+        "PROJECT_EXISTS",
+        "AMBIGUOUS_PROJECT",
+        "AGENT_NOT_FOUND",
+        "AGENT_EXISTS",
+        "AGENT_HAS_DATA",
+        "ITEM_NOT_FOUND",
+        "ITEM_EXISTS",
+        "PUBLICATION_NOT_FOUND",
+        "PUBLICATION_CHANGED",
     ] {
         assert!(listed.contains(&json!(code)), "{code}");
     }
@@ -156,7 +166,8 @@ fn redact(value: &mut Value) {
     match value {
         Value::String(text) => {
             let is_time = text.len() == 24 && text.ends_with('Z') && text.as_bytes()[10] == b'T';
-            let generated = (text.starts_with("tok_") || text.starts_with("ses_")) && text.len() == 36;
+            let prefixes = ["tok_", "ses_", "prj_", "agt_", "itm_", "pub_"];
+            let generated = prefixes.iter().any(|prefix| text.starts_with(prefix)) && text.len() == 36;
             let is_hash = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
             let word = match () {
                 () if is_time => "[time]",
@@ -221,6 +232,44 @@ async fn the_answers_of_the_house_have_the_shapes_they_have() {
     snapshot("audit", get("/admin/audit?limit=3").await);
     snapshot("audit_verdict", post("/admin/audit/verify", json!({})).await);
     snapshot("backup", post("/admin/backup", json!({})).await);
+}
+
+#[tokio::test]
+async fn projects_agents_and_items_have_the_shapes_they_have() {
+    let world = World::new().await;
+    let owner = world.owner().await;
+    let get = async |path: &str| world.get(path).by(&owner).send().await.json();
+    let post = async |path: &str, body: Value| world.post(path, &body).by(&owner).send().await.json();
+    let call = async |agent: &str, tool: &str, body: Value| {
+        world.tool(&owner, &format!("garden/{agent}"), tool, &body).send().await.json()
+    };
+    let conventions = json!([{"key": "beds", "purpose": "Which bed grows what.", "shape": "a list"}]);
+    snapshot("project_created", post("/my/projects", json!({"name": "garden", "key_conventions": conventions})).await);
+    let board = json!({"name": "board", "visibility": "shared", "audience": "everyone", "system_prompt": "Be brief.",
+                       "tools": ["workspace_*"]});
+    let board = post("/my/projects/garden/agents", board).await;
+    snapshot("agent_created", board.clone());
+    snapshot("projects", get("/my/projects").await);
+    snapshot("agents", get("/my/projects/garden/agents").await);
+    snapshot("shared_agents", get("/agents/shared").await);
+    let bea = world.member("bea").await;
+    snapshot("shared_agents_of_a_stranger", world.get("/agents/shared").by(&bea).send().await.json());
+    snapshot("token_agent", post("/my/tokens", json!({"agent": board["id"]})).await);
+    snapshot("session_of_a_project", post("/sessions", json!({"id": "plans", "project": "garden"})).await);
+    snapshot("item_write", call("agent_coder", "workspace_write", json!({"key": "list", "value": "milk"})).await);
+    let publish = json!({"key": "list", "target_agent_id": board["id"], "target_key": "shopping"});
+    snapshot("item_publish", call("agent_coder", "workspace_publish", publish.clone()).await);
+    snapshot("item_list", call("board", "workspace_list", json!({})).await);
+    snapshot("item_read", call("board", "workspace_read", json!({"key": "shopping"})).await);
+    snapshot("publications", get("/my/publications").await);
+    snapshot("refusal_item_exists", call("agent_coder", "workspace_publish", publish).await);
+    snapshot("item_delete", call("board", "workspace_delete", json!({"key": "shopping"})).await);
+    snapshot("refusal_item_not_found", call("board", "workspace_read", json!({"key": "shopping"})).await);
+    let stale = json!({"key": "list", "value": "tea", "if_version": 7});
+    snapshot("refusal_item_version", call("agent_coder", "workspace_write", stale).await);
+    snapshot("refusal_project_exists", post("/my/projects", json!({"name": "garden"})).await);
+    let flip = world.patch("/my/projects/garden/agents/agent_coder", &json!({"visibility": "shared"})).by(&owner);
+    snapshot("refusal_agent_has_data", flip.send().await.json());
 }
 
 #[tokio::test]
