@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+"""The official Python SDK as a client of Longhouse: two participants, every way in, both eras of the protocol.
+
+    python_client.py SCENE.json        (`cargo xtask test` makes the scene: xtask/src/mcp_clients.rs)
+
+One line per check, "ok - …" or "not ok - …"; ends with 1 if one failed. Every wait has a limit and nothing sleeps.
+"""
+
+import asyncio
+import base64
+import contextlib
+import json
+import logging
+import subprocess
+import sys
+import warnings
+
+import httpx2
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import ResourceListChangedNotification, ResourceUpdatedNotification
+
+LIMIT_S = 20
+ORCHESTRATOR, REVIEW = "orchestrator", "subagent:review:1"
+ERAS = {"auto": "2026-07-28", "legacy": "2025-11-25"}
+# An older era needs the older calls, which the SDK calls deprecated.
+warnings.simplefilter("ignore")
+
+
+class Checks:
+    """Says each result at once and remembers whether all were good."""
+
+    def __init__(self, scene):
+        self.scene, self.label, self.failed = scene, "", False
+
+    def that(self, holds, what, seen=""):
+        self.failed |= not holds
+        print(f"ok - {self.label}: {what}" if holds else f"not ok - {self.label}: {what}; seen: {seen}", flush=True)
+
+    async def story(self, label, story, *arguments, limit_s=LIMIT_S):
+        """Runs one part within the limit; what it throws is a failed check, and the other parts still run."""
+        self.label = label
+        try:
+            async with asyncio.timeout(limit_s):
+                await story(self, *arguments)
+        except BaseException as problem:  # a task group wraps what went wrong in groups
+            self.that(False, f"{story.__name__} comes to its end", repr(problem))
+
+
+class Complaints(logging.Handler):
+    """What the SDK says about us in its own log."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.heard = []
+        logging.getLogger("mcp").addHandler(self)
+        logging.getLogger("mcp").propagate = False
+
+    def emit(self, record):
+        self.heard.append(record.getMessage())
+
+
+class Participant:
+    """A connected client, and what it was told about resources in the older era."""
+
+    def __init__(self, scene, way, era, name, token=None):
+        self.scene, self.way, self.era, self.name = scene, way, era, name
+        self.token = token or scene["tokens"][name]
+        self.updated, self.list_changed = asyncio.Queue(), asyncio.Event()
+
+    async def hear(self, message):
+        if isinstance(message, ResourceUpdatedNotification):
+            self.updated.put_nowait(str(message.params.uri))
+        if isinstance(message, ResourceListChangedNotification):
+            self.list_changed.set()
+
+    @contextlib.asynccontextmanager
+    async def connected(self):
+        async with contextlib.AsyncExitStack() as stack:
+            server = StdioServerParameters(command=self.scene["binary"], args=self.arguments(), env=self.environment())
+            if self.way == "http":
+                headers = {"Authorization": f"Bearer {self.token}"}
+                http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=LIMIT_S))
+                server = streamable_http_client(self.scene["url"] + "/mcp", http_client=http)
+            options = {"mode": self.era, "message_handler": self.hear, "read_timeout_seconds": LIMIT_S}
+            self.client = await stack.enter_async_context(Client(server, **options))
+            yield self
+
+    def arguments(self):
+        if self.way == "stdio to the server":
+            return ["mcp", "--server", self.scene["url"]]
+        who = ["--user", self.scene["user"], "--session", self.scene["session"], "--participant", self.name]
+        return ["mcp", "--data-dir", self.scene["data_dir"], *who]
+
+    def environment(self):
+        return {"LONGHOUSE_TOKEN": self.token} if self.way == "stdio to the server" else {}
+
+    async def tool(self, name, **arguments):
+        """The answer as the text has it, whether it is an error, and the same as structured content."""
+        result = await self.client.call_tool(name, arguments)
+        return json.loads(result.content[0].text), result.is_error, result.structured_content
+
+    async def context(self, action, **fields):
+        answer, is_error, _ = await self.tool("shared_context", action=action, **fields)
+        if is_error:
+            raise RuntimeError(f"{action} answered {answer}")
+        return answer
+
+    def uri(self, key):
+        return f"longhouse://sessions/{self.scene['session']}/context/{key}"
+
+    async def resource(self, key):
+        return (await self.client.read_resource(self.uri(key))).contents[0].text
+
+    @contextlib.asynccontextmanager
+    async def subscribed(self, key):
+        """Gives a function that waits for the next notice; subscribed before the body begins."""
+        if self.client.protocol_version == ERAS["auto"]:
+            async with self.client.listen(resource_subscriptions=[self.uri(key)]) as changes:
+                async def next_notice():
+                    return (await anext(changes)).uri
+                yield next_notice
+        else:
+            await self.client.subscribe_resource(self.uri(key))
+            yield self.updated.get
+            await self.client.unsubscribe_resource(self.uri(key))
+
+    @contextlib.asynccontextmanager
+    async def told_of_lists(self):
+        """Gives a function that waits for the notice that a list of resources changed; the older era sends it unasked."""
+        if self.client.protocol_version == ERAS["auto"]:
+            async with self.client.listen(resources_list_changed=True) as changes:
+                yield changes.__anext__
+        else:
+            self.list_changed.clear()
+            yield self.list_changed.wait
+
+
+async def tools_and_prompts(checks, a, b):
+    checks.that(a.client.protocol_version == ERAS[a.era], f"speaks {ERAS[a.era]}", a.client.protocol_version)
+    checks.that(a.client.server_info.name == "longhouse", "says its name", a.client.server_info)
+    tools = {tool.name: tool for tool in (await a.client.list_tools()).tools}
+    checks.that("shared_context" in tools, "lists shared_context", list(tools))
+    checks.that("action" in tools["shared_context"].input_schema["properties"], "its schema has the action")
+    prompts = [prompt.name for prompt in (await a.client.list_prompts()).prompts]
+    checks.that(prompts == ["shared_context_guide"], "lists the guide", prompts)
+    guide = (await a.client.get_prompt("shared_context_guide")).messages[0].content.text
+    checks.that("shared_context" in guide and len(guide) > 200, "the guide tells about the tool", guide)
+
+
+async def two_writers(checks, a, b, key):
+    await a.context("write", key=key, value="from the orchestrator")
+    seen = await b.context("read", key=key)
+    right = seen["value"] == "from the orchestrator" and seen["written_by"] == ORCHESTRATOR
+    checks.that(right, "the second sees what the first wrote, and who", seen)
+    await b.context("write", key=key, value="from the review")
+    seen = await a.context("read", key=key)
+    checks.that(seen["written_by"] == REVIEW and seen["version"] == 2, "the first sees the second's answer", seen)
+    answer, _, structured = await a.tool("shared_context", action="list_keys")
+    checks.that(answer == structured, "structured content is the text's JSON", structured)
+    checks.that(key in [entry["key"] for entry in answer["keys"]], "both are in one list", answer)
+
+
+async def errors(checks, a, b, key):
+    table = [
+        ({"action": "read", "key": key + "_absent"}, "KEY_NOT_FOUND"),
+        ({"action": "read", "key": "Not A Key"}, "INVALID_KEY"),
+        ({"action": "write", "key": key, "value": "x", "written_by": "somebody"}, "INVALID_REQUEST"),
+        ({"action": "write", "key": key, "value": "x" * 4001}, "VALUE_TOO_LARGE"),
+        ({"action": "sing"}, "INVALID_REQUEST"),
+    ]
+    for arguments, code in table:
+        answer, is_error, structured = await a.tool("shared_context", **arguments)
+        right = is_error and answer["error"]["code"] == code and answer["error"]["message"] and structured == answer
+        checks.that(right, f"{code} is a result with isError", (is_error, answer, structured))
+    try:
+        checks.that(False, "an unknown tool is an error of the protocol", await a.tool("no_such_tool"))
+    except MCPError as error:
+        checks.that(error.code == -32602, "an unknown tool is an error of the protocol", error)
+
+
+async def resources(checks, a, b, key):
+    await a.context("write", key=key, value="a resource")
+    listed, cursor = [], None
+    while True:
+        page = await b.client.list_resources(cursor=cursor)
+        listed += [str(resource.uri) for resource in page.resources]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    checks.that(a.uri(key) in listed, "the entry is listed as a resource", listed)
+    checks.that("a resource" in await b.resource(key), "and can be read", "other text")
+    templates = [template.uri_template for template in (await a.client.list_resource_templates()).resource_templates]
+    wanted = "longhouse://sessions/{session}/context/{key}"
+    checks.that(any(template.count("{") >= 1 for template in templates), f"there is a template like {wanted}", templates)
+    for uri in [a.uri(key + "_absent"), "longhouse://sessions/another/context/" + key, "test://nothing"]:
+        try:
+            checks.that(False, f"{uri} is not found", await a.client.read_resource(uri))
+        except MCPError as error:
+            expected = -32602 if a.era == "auto" else -32002
+            checks.that(error.code == expected, f"{uri} is not found", error)
+
+
+async def subscriptions(checks, a, b, key):
+    async with b.subscribed(key) as next_notice:
+        await a.context("write", key=key + "_other", value="not subscribed")
+        await a.context("write", key=key, value="first")
+        noticed = await next_notice()
+        checks.that(noticed == b.uri(key), "a subscription to a key that did not exist fires on its first write", noticed)
+        checks.that("first" in await b.resource(key), "and the resource has the new value", "an older one")
+        await a.context("write", key=key, value="second")
+        checks.that(await next_notice() == b.uri(key), "it fires on the next write", noticed)
+        checks.that("second" in await b.resource(key), "and again the value is not a remembered one", "an older one")
+        await a.context("delete", key=key)
+        checks.that(await next_notice() == b.uri(key), "it fires when the key is deleted", noticed)
+    await b.context("write", key=key, value="after")
+    checks.that("after" in await b.resource(key), "the connection serves on after the subscription", "another value")
+
+
+async def lists_of_resources(checks, a, b, key):
+    async with b.told_of_lists() as next_notice:
+        await a.context("write", key=key, value="new")
+        await next_notice()
+        listed = [str(resource.uri) for resource in (await b.client.list_resources()).resources]
+        checks.that(b.uri(key) in listed, "a new key is told as a change of the list, which then has it", listed)
+
+
+async def items(checks, agent, key):
+    """The five tools of an agent token: its own scope, and one-way publishing."""
+    names = {tool.name for tool in (await agent.client.list_tools()).tools}
+    wanted = {f"workspace_{verb}" for verb in ("list", "read", "write", "delete", "publish")}
+    checks.that(wanted <= names, "an agent token lists the five tools of items", names)
+    written, is_error, _ = await agent.tool("workspace_write", key=key, value="a draft")
+    checks.that(not is_error and written["version"] == 1, "an item is written", written)
+    read, is_error, _ = await agent.tool("workspace_read", key=key)
+    checks.that(not is_error and read["value"] == "a draft", "and read", read)
+    listed, _, _ = await agent.tool("workspace_list")
+    checks.that(key in [item["key"] for item in listed["items"]], "and listed", listed)
+    text = (await agent.client.read_resource(f"longhouse://items/{key}")).contents[0].text
+    checks.that("a draft" in text, "and read as a resource", text)
+    target = agent.scene["shared_agent"]
+    published, is_error, _ = await agent.tool("workspace_publish", key=key, target_agent_id=target)
+    checks.that(not is_error, "and published to a shared agent", published)
+    again, is_error, _ = await agent.tool("workspace_publish", key=key, target_agent_id=target)
+    checks.that(is_error and again["error"]["code"] == "ITEM_EXISTS", "publishing twice is refused", again)
+    deleted, is_error, _ = await agent.tool("workspace_delete", key=key)
+    checks.that(not is_error, "and deleted", deleted)
+    gone, is_error, _ = await agent.tool("workspace_read", key=key)
+    checks.that(is_error and gone["error"]["code"] == "ITEM_NOT_FOUND", "and gone", gone)
+
+
+async def a_token_without_a_session(checks, scene):
+    person = Participant(scene, "http", "auto", "user", token=scene["user_token"])
+    async with person.connected():
+        fields = {"session": scene["session"], "action": "write", "key": "from_a_person", "value": "hello"}
+        answer, is_error, _ = await person.tool("shared_context", **fields)
+        right = not is_error and answer["written_by"] == f"user:usr_{scene['user']}"
+        checks.that(right, "names its session in the call", answer)
+        answer, is_error, _ = await person.tool("shared_context", action="list_keys")
+        right = is_error and answer["error"]["code"] == "INVALID_REQUEST"
+        checks.that(right, "is told to name a session where it does not", answer)
+
+
+async def a_stranger(checks, scene):
+    try:
+        async with Participant(scene, "http", "auto", "stranger", token="not-a-token").connected() as stranger:
+            checks.that(False, "does not get in", await stranger.client.list_tools())
+    except ExceptionGroup as problem:  # the SDK hides the status
+        checks.that(True, "does not get in", problem)
+    answer = httpx2.post(scene["url"] + "/mcp", json={}, headers={"Authorization": "Bearer not-a-token"})
+    right = answer.status_code == 401 and answer.headers["WWW-Authenticate"].startswith("Bearer")
+    checks.that(right, "is told 401 and how to do better", (answer.status_code, answer.headers))
+
+
+async def a_revoked_token(checks, scene):
+    def house(*words):
+        command = [scene["binary"], *words, "--data-dir", scene["data_dir"]]
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=LIMIT_S).stdout.strip()
+
+    who = ["--session", scene["session"], "--participant", "subagent:guest"]
+    token = house("token", "create", "--user", scene["user"], *who)
+    claims = token.split(".")[1]
+    claims = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
+    async with Participant(scene, "http", "auto", "subagent:guest", token=token).connected() as guest:
+        async with guest.subscribed("nobody_writes_this") as next_notice:
+            house("token", "revoke", claims["jti"])
+            try:
+                checks.that(False, "ends its subscription", await next_notice())
+            except StopAsyncIteration:
+                checks.that(True, "ends its subscription")
+        try:
+            checks.that(False, "calls nothing any more", await guest.context("list_keys"))
+        except MCPError:
+            checks.that(True, "calls nothing any more")
+
+
+async def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        scene = json.load(file)
+    checks, complaints = Checks(scene), Complaints()
+    for way in ("http", "stdio to the server", "stdio to the data directory"):
+        for era, version in ERAS.items():
+            key = f"python_{way}_{era}".replace(" ", "_")
+            await checks.story(f"python, {way}, {version}", two_participants, scene, way, era, key, limit_s=6 * LIMIT_S)
+    checks.label = "python"
+    checks.that(not complaints.heard, "the SDK has nothing to complain about", complaints.heard)
+    for agent in [scene["agent"]] if "agent" in scene else []:
+        await checks.story("python, an agent", an_agent, scene, agent)
+    await checks.story("python, a user's token", a_token_without_a_session, scene)
+    await checks.story("python, a stranger", a_stranger, scene)
+    await checks.story("python, a revoked token", a_revoked_token, scene)
+    sys.exit(1 if checks.failed else 0)
+
+
+async def two_participants(checks, scene, way, era, key):
+    async with Participant(scene, way, era, ORCHESTRATOR).connected() as a:
+        async with Participant(scene, way, era, REVIEW).connected() as b:
+            label = checks.label
+            await checks.story(label, tools_and_prompts, a, b)
+            await checks.story(label, two_writers, a, b, key + "_w")
+            await checks.story(label, errors, a, b, key + "_e")
+            await checks.story(label, resources, a, b, key + "_r")
+            await checks.story(label, subscriptions, a, b, key + "_s")
+            await checks.story(label, lists_of_resources, a, b, key + "_l")
+
+
+async def an_agent(checks, scene, token):
+    async with Participant(scene, "http", "auto", "agent", token=token).connected() as agent:
+        await items(checks, agent, "python draft")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
