@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::openapi::Contract;
 use crate::{
-    admin, docs, events, health, me, metrics, openapi, sessions, shared_context, sign_in, tokens, tools, welcome,
+    admin, docs, events, health, mcp, me, metrics, openapi, sessions, shared_context, sign_in, tokens, tools, welcome,
 };
 use axum::Router;
 use axum::body::Body;
@@ -33,6 +33,7 @@ pub(crate) fn doors() -> OpenApiRouter<App> {
         .merge(shared_context::routes())
         .merge(events::routes())
         .merge(tools::routes())
+        .merge(mcp::routes())
         .merge(admin::routes())
 }
 

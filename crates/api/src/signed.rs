@@ -8,8 +8,9 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use domain::{Code, Refusal};
-use service::Ctx;
 use service::authority::{self, SignedIn};
+use service::sessions::SessionRef;
+use service::{Ctx, seats};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
@@ -17,6 +18,9 @@ pub(crate) const COOKIE: &str = "longhouse";
 /// On the house's own machine the command line says for whom it acts. Ignored everywhere else.
 pub(crate) const LOCAL_USER: &str = "x-longhouse-user";
 pub(crate) const LOCAL_PARTICIPANT: &str = "x-longhouse-participant";
+/// With a session it acts as a token for that session would, and reaches nothing else.
+pub(crate) const LOCAL_SESSION: &str = "x-longhouse-session";
+pub(crate) const LOCAL_WORKSPACE: &str = "x-longhouse-workspace";
 
 /// A caller who was let in.
 pub(crate) struct Signed {
@@ -36,8 +40,7 @@ impl FromRequestParts<App> for Signed {
 
 async fn sign_in(parts: &Parts, app: &App) -> Result<Arc<SignedIn>> {
     if parts.extensions.get::<Door>() == Some(&Door::Local) {
-        let (user, participant) = (local(parts, LOCAL_USER)?, local(parts, LOCAL_PARTICIPANT)?);
-        return Ok(authority::operator(&app.house, user, participant).await?);
+        return local_sign_in(parts, app).await;
     }
     let (token, from_cookie) = credential(&parts.headers)?;
     if from_cookie && !matches!(parts.method, Method::GET | Method::HEAD) {
@@ -57,6 +60,15 @@ async fn sign_in(parts: &Parts, app: &App) -> Result<Arc<SignedIn>> {
             Err(error.into())
         }
     }
+}
+
+async fn local_sign_in(parts: &Parts, app: &App) -> Result<Arc<SignedIn>> {
+    let (user, participant) = (local(parts, LOCAL_USER)?, local(parts, LOCAL_PARTICIPANT)?);
+    let Some(session) = local(parts, LOCAL_SESSION)? else {
+        return Ok(authority::operator(&app.house, user, participant).await?);
+    };
+    let session = SessionRef::parse(session, local(parts, LOCAL_WORKSPACE)?.map(str::to_owned))?;
+    Ok(seats::take(&app.house, user, session, participant).await?)
 }
 
 /// What the command line says about itself; an unreadable word is not the same as none.

@@ -20,6 +20,7 @@ mod it {
     mod hosts_and_origins;
     mod idempotency;
     mod limits_of_the_store;
+    mod mcp;
     mod metrics;
     mod openapi;
     mod rate_limits;

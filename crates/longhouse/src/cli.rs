@@ -48,6 +48,8 @@ pub(crate) struct Place {
 pub(crate) enum Command {
     /// Start the server
     Serve(Serve),
+    /// Be an MCP server on standard input and output, for agents such as Claude Code and Codex
+    Mcp(Mcp),
     /// People: add, list, remove, change a role, make a sign-in link
     #[command(subcommand)]
     User(User),
@@ -115,6 +117,32 @@ pub(crate) struct Serve {
     /// Listen beyond loopback without TLS, for example behind a proxy that has it
     #[arg(long, env = "LONGHOUSE_ALLOW_PLAIN_HTTP", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) allow_plain_http: bool,
+}
+
+/// With --server the token says who acts, in which session and as whom.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  LONGHOUSE_TOKEN=… longhouse mcp --server https://house.example
+  longhouse mcp --session ticket-42 --participant subagent:review:1
+  claude mcp add longhouse -- longhouse mcp --session ticket-42 --participant subagent:claude
+  codex mcp add longhouse -- longhouse mcp --session ticket-42 --participant subagent:codex
+
+On this machine it goes through the server of the data directory. If none runs, it opens the directory itself and lets
+other commands in for as long as it lasts.")]
+pub(crate) struct Mcp {
+    /// The person to act for, on this machine
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// The one session that can be reached, on this machine; without it every call names one
+    #[arg(short, long)]
+    pub(crate) session: Option<String>,
+    /// Where several sessions have that id
+    #[arg(long, requires = "session")]
+    pub(crate) workspace: Option<String>,
+    /// The participant to act as: orchestrator (default in a session), subagent:<type>, subagent:<type>:<n>
+    #[arg(long, value_name = "PARTICIPANT")]
+    pub(crate) participant: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

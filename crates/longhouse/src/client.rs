@@ -113,7 +113,8 @@ impl Client {
         Ok(())
     }
 
-    async fn send(&self, request: Request<Body>) -> Result<Response<Body>> {
+    /// Sends a request as it is, for commands that speak another protocol through the door.
+    pub(crate) async fn send(&self, request: Request<Body>) -> Result<Response<Body>> {
         match self {
             Self::Remote(remote) => remote.send(request).await,
             Self::Socket(socket) => wire::through_socket(socket.as_path(), request).await,
@@ -152,7 +153,7 @@ fn request(actor: &Actor, method: Method, path: &str, body: Option<&Value>) -> R
     Ok(builder.body(body)?)
 }
 
-fn refusal(status: StatusCode, answer: &Value) -> anyhow::Error {
+pub(crate) fn refusal(status: StatusCode, answer: &Value) -> anyhow::Error {
     let error = &answer["error"];
     match (error["code"].as_str(), error["message"].as_str()) {
         (Some(code), Some(message)) => {

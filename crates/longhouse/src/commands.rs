@@ -9,7 +9,7 @@ mod users;
 
 use crate::cli::{self, Actor, Cli, Command, Place};
 use crate::client::Client;
-use crate::{output, serve};
+use crate::{mcp, output, serve};
 use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 use serde_json::{Value, json};
@@ -20,6 +20,7 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
     let place = cli.place;
     match cli.command {
         Command::Serve(options) => serve::run(&place, &options).await,
+        Command::Mcp(options) => mcp::run(&place, &options).await,
         Command::Restore { .. } if place.server.is_some() => {
             bail!("restore works on this machine only, not with --server")
         }
@@ -51,7 +52,7 @@ async fn ask(client: &Client, place: &Place, command: Command) -> Result<ExitCod
         Command::Audit(command) => return audit::run(client, place.json, command).await,
         Command::Doctor { security } => return doctor::run(client, place.json, security).await,
         Command::Backup { path } => back_up(client, place.json, path).await?,
-        Command::Serve(_) | Command::Restore { .. } | Command::Completions { .. } => {}
+        Command::Serve(_) | Command::Mcp(_) | Command::Restore { .. } | Command::Completions { .. } => {}
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,6 +8,7 @@
 mod cli;
 mod client;
 mod commands;
+mod mcp;
 mod output;
 mod serve;
 mod settings;

@@ -10,7 +10,10 @@ use std::num::NonZeroU32;
 pub(crate) fn start_logging(serving: bool) {
     let default = if serving { "info" } else { "warn" };
     let filter = std::env::var("LONGHOUSE_LOG").unwrap_or_else(|_| default.to_owned());
-    let filter = tracing_subscriber::EnvFilter::try_new(&filter).unwrap_or_else(|_| default.into());
+    // The MCP library logs whole messages, values and all: it is not heard, whatever the level.
+    let filter = format!("{filter},rmcp=off");
+    let filter =
+        tracing_subscriber::EnvFilter::try_new(&filter).unwrap_or_else(|_| format!("{default},rmcp=off").into());
     let logger = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     // A line that cannot be written would be complained about where it could not be written, and panic.
     let logger = logger.log_internal_errors(false);

@@ -3,10 +3,10 @@
 //! A stream reads the log and is only woken by the fan-out, so it can neither skip nor repeat. It ends when its
 //! credential does, when it may no longer see what it shows, or when the reader goes.
 
-use crate::authority::{self, SignedIn};
+use crate::authority::SignedIn;
 use crate::sessions::{Get, SessionRef};
 use crate::users::Memberships;
-use crate::{Ctx, Error, House, Result};
+use crate::{Ctx, Error, House, Result, standing};
 use domain::events::RecordedEvent;
 use domain::ids::{SessionId, UserId, WorkspaceId};
 use domain::keys::KeySelection;
@@ -226,10 +226,7 @@ impl EventStream {
 
     /// Somebody's rights shrank: maybe this reader's.
     async fn check_rights(&mut self) -> Result<()> {
-        if self.house.authority().is_closing() {
-            return Err(store::Error::Unavailable("the house is closing".into()).into());
-        }
-        authority::check_again(&self.house, &self.signed_in).await?;
+        standing::check(&self.house, &self.signed_in).await?;
         match &mut self.source {
             Source::Session { workspace, session, uid, .. } => {
                 let workspace = Some(workspace.as_str().to_owned());

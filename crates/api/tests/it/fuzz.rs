@@ -231,6 +231,10 @@ async fn no_request_is_answered_with_a_500_and_every_refusal_is_in_the_envelope(
             let operation = &api::document()["paths"][&path][method.as_str().to_lowercase()];
             let address = address(&mut random, &path, operation);
             let Ok(uri) = address.parse::<axum::http::Uri>() else { continue };
+            // It answers in JSON-RPC, and is fuzzed with that in `mcp`.
+            if path == "/mcp" {
+                continue;
+            }
             // Her name would never be given again.
             if method == Method::DELETE && address.contains("bea") {
                 continue;
