@@ -35,7 +35,10 @@ pub(crate) fn run_alone(options: &Options) -> Result<()> {
     };
     let totals = run(&binary)?;
     println!("{totals}");
-    if totals.failed > 0 { bail!("the door does not do for every client") } else { Ok(()) }
+    if totals.failed > 0 {
+        std::process::exit(1);
+    }
+    Ok(())
 }
 
 /// Installs the clients, runs the scripts in one scene, and counts their checks, the server's orderly end and its log.
@@ -191,11 +194,13 @@ impl Scene {
 
         let house = House { binary, data_dir: &data_dir };
         house.say(&["session", "create", SESSION])?;
+        let still_data_dir = folder.path().join("still");
+        House { binary, data_dir: &still_data_dir }.say(&["session", "create", SESSION])?;
         let [orchestrator, review] =
             PARTICIPANTS.map(|name| house.token(&["--session", SESSION, "--participant", name]));
         let (orchestrator, review, user) = (orchestrator?, review?, house.token(&[])?);
         let scene = json!({
-            "binary": binary, "data_dir": data_dir, "url": format!("http://{address}"),
+            "binary": binary, "data_dir": data_dir, "still_data_dir": still_data_dir, "url": format!("http://{address}"),
             "user": USER, "session": SESSION, "user_token": user,
             "tokens": {PARTICIPANTS[0]: orchestrator, PARTICIPANTS[1]: review},
             "node": clients.node, "node_modules": clients.folder.join("node_modules"),

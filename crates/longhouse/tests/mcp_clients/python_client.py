@@ -21,6 +21,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ResourceListChangedNotification, ResourceUpdatedNotification
 
 LIMIT_S = 20
+# A still house is a data directory that no server has open: the first client opens it, and lets the second in.
+WAYS = ["http", "stdio to the server", "stdio to the data directory", "stdio to a still house"]
 ORCHESTRATOR, REVIEW = "orchestrator", "subagent:review:1"
 ERAS = {"auto": "2026-07-28", "legacy": "2025-11-25"}
 # An older era needs the older calls, which the SDK calls deprecated.
@@ -89,8 +91,9 @@ class Participant:
     def arguments(self):
         if self.way == "stdio to the server":
             return ["mcp", "--server", self.scene["url"]]
+        data_dir = self.scene["data_dir" if self.way == "stdio to the data directory" else "still_data_dir"]
         who = ["--user", self.scene["user"], "--session", self.scene["session"], "--participant", self.name]
-        return ["mcp", "--data-dir", self.scene["data_dir"], *who]
+        return ["mcp", "--data-dir", data_dir, *who]
 
     def environment(self):
         return {"LONGHOUSE_TOKEN": self.token} if self.way == "stdio to the server" else {}
@@ -298,7 +301,7 @@ async def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         scene = json.load(file)
     checks, complaints = Checks(scene), Complaints()
-    for way in ("http", "stdio to the server", "stdio to the data directory"):
+    for way in WAYS:
         for era, version in ERAS.items():
             key = f"python_{way}_{era}".replace(" ", "_")
             await checks.story(f"python, {way}, {version}", two_participants, scene, way, era, key, limit_s=6 * LIMIT_S)

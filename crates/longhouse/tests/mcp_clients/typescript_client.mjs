@@ -9,6 +9,8 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 const LIMIT_MS = 20_000;
+// A still house is a data directory that no server has open: the first client opens it, and lets the second in.
+const WAYS = ["http", "stdio to the server", "stdio to the data directory", "stdio to a still house"];
 const [ORCHESTRATOR, REVIEW] = ["orchestrator", "subagent:review:1"];
 const ERAS = { auto: "2026-07-28", legacy: "2025-11-25" };
 
@@ -61,8 +63,9 @@ class Participant {
       const env = { LONGHOUSE_TOKEN: this.token };
       return new StdioClientTransport({ command: scene.binary, args: ["mcp", "--server", scene.url], env });
     }
+    const dataDir = this.way === "stdio to the data directory" ? scene.data_dir : scene.still_data_dir;
     const who = ["--user", scene.user, "--session", scene.session, "--participant", this.name];
-    return new StdioClientTransport({ command: scene.binary, args: ["mcp", "--data-dir", scene.data_dir, ...who] });
+    return new StdioClientTransport({ command: scene.binary, args: ["mcp", "--data-dir", dataDir, ...who] });
   }
 
   nextNotice() {
@@ -203,7 +206,7 @@ async function twoParticipants(way, era) {
   await b.client.close();
 }
 
-for (const way of ["http", "stdio to the server", "stdio to the data directory"]) {
+for (const way of WAYS) {
   for (const era of Object.keys(ERAS)) {
     await twoParticipants(way, era).catch((problem) => check(false, "comes to its end", String(problem?.stack ?? problem)));
   }
