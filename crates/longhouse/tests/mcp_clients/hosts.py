@@ -60,7 +60,7 @@ class House:
         check(seen.get("written_by") == PARTICIPANT, f"{who}: the tool call of its model is in the shared context", seen)
 
 
-def inspector(house, way, era, target, calls):
+def inspector(house, way, target, era, calls):
     """The command line of the official inspector: one process per call."""
     program = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
     key = f"inspector_{way}"
@@ -79,53 +79,60 @@ def inspector(house, way, era, target, calls):
         check(ended.returncode == 0 and expected in ended.stdout, f"inspector, {way}, {era}: {call}", ended)
 
 
-def claude_code(house):
+def claude_code(house, way, addition):
+    """Adds the server, looks whether it is connected, and lets the imitated model write."""
+    who, key = f"claude code, {way}", f"from_claude_code_by_{way}"
     program = "@anthropic-ai/claude-code/cli-wrapper.cjs"
-    bearer = f"Authorization: Bearer {house.token}"
-    ended = house.run(program, "mcp", "add", "--transport", "http", "longhouse", f"{house.url}/mcp", "--header", bearer)
-    check(ended.returncode == 0, "claude code: mcp add", ended)
+    ended = house.run(program, "mcp", "add", *addition)
+    check(ended.returncode == 0, f"{who}: mcp add", ended)
     ended = house.run(program, "mcp", "list")
-    check("Connected" in ended.stdout, "claude code: mcp list says that it is connected", ended)
-    with imitated_models.model({"action": "write", "key": "from_claude_code", "value": "by a real host"}) as url:
+    check("Connected" in ended.stdout, f"{who}: mcp list says that it is connected", ended)
+    with imitated_models.model({"action": "write", "key": key, "value": "by a real host"}) as url:
         ended = house.run(
             program, "-p", "Write it down.", "--allowedTools", "mcp__longhouse__shared_context",
             ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="imitated", ENABLE_TOOL_SEARCH="false",
             CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
         )
-    check("from_claude_code" in ended.stdout, "claude code: its model is told what the tool answered", ended)
-    house.check_written("claude code", "from_claude_code")
+    check(key in ended.stdout, f"{who}: its model is told what the tool answered", ended)
+    house.check_written(who, key)
 
 
-def codex(house):
+def codex(house, way, addition):
+    """The same with the other host."""
+    who, key = f"codex, {way}", f"from_codex_by_{way}"
     program = "@openai/codex/bin/codex.js"
-    address = ["--url", f"{house.url}/mcp", "--bearer-token-env-var", "LONGHOUSE_TOKEN"]
-    ended = house.run(program, "mcp", "add", "longhouse", *address)
-    check(ended.returncode == 0, "codex: mcp add", ended)
+    ended = house.run(program, "mcp", "add", *addition)
+    check(ended.returncode == 0, f"{who}: mcp add", ended)
     ended = house.run(program, "mcp", "list")
-    check("Bearer token" in ended.stdout, "codex: mcp list has it", ended)
-    with imitated_models.model({"action": "write", "key": "from_codex", "value": "by a real host"}) as url:
+    check("longhouse" in ended.stdout and "enabled" in ended.stdout, f"{who}: mcp list has it", ended)
+    with imitated_models.model({"action": "write", "key": key, "value": "by a real host"}) as url:
         provider = f'model_providers.imitated={{name="imitated", base_url="{url}/v1", wire_api="responses"}}'
         ended = house.run(
             program, "exec", "--skip-git-repo-check", "-c", "model_provider=imitated", "-c", provider,
             "-c", 'mcp_servers.longhouse.default_tools_approval_mode="approve"', "Write it down.",
         )
-    check("from_codex" in ended.stdout, "codex: its model is told what the tool answered", ended)
-    house.check_written("codex", "from_codex")
+    check(key in ended.stdout, f"{who}: its model is told what the tool answered", ended)
+    house.check_written(who, key)
 
 
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         scene = json.load(file)
-    with tempfile.TemporaryDirectory() as home:
-        house = House(scene, home)
-        bearer = f"Authorization: Bearer {house.token}"
-        http = ["--transport", "http", "--server-url", f"{house.url}/mcp", "--header", bearer]
-        who = ["--user", scene["user"], "--session", house.session, "--participant", PARTICIPANT]
-        stdio = ["--", house.binary, "mcp", "--data-dir", scene["data_dir"], *who]
-        inspector(house, "http", "legacy", http, ["tools/list", "tools/call", "resources/read", "prompts/get"])
-        inspector(house, "stdio", "modern", stdio, ["tools/list", "tools/call", "resources/read"])
-        claude_code(house)
-        codex(house)
+    address, bearer = scene["url"] + "/mcp", f"Authorization: Bearer {scene['tokens'][PARTICIPANT]}"
+    who = ["--user", scene["user"], "--session", scene["session"], "--participant", PARTICIPANT]
+    stdio = ["--", scene["binary"], "mcp", "--data-dir", scene["data_dir"], *who]
+    everything = ["tools/list", "tools/call", "resources/read", "prompts/get"]
+    runs = [
+        (inspector, "http", ["--transport", "http", "--server-url", address, "--header", bearer], "legacy", everything),
+        (inspector, "stdio", stdio, "modern", ["tools/list", "tools/call", "resources/read"]),
+        (claude_code, "http", ["--transport", "http", "longhouse", address, "--header", bearer]),
+        (claude_code, "stdio", ["longhouse", *stdio]),
+        (codex, "http", ["longhouse", "--url", address, "--bearer-token-env-var", "LONGHOUSE_TOKEN"]),
+        (codex, "stdio", ["longhouse", *stdio]),
+    ]
+    for host, way, *more in runs:
+        with tempfile.TemporaryDirectory() as home:
+            host(House(scene, home), way, *more)
     sys.exit(1 if failed else 0)
 
 

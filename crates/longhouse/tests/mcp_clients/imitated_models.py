@@ -38,9 +38,11 @@ def model(tool_arguments):
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
+    threading.Thread(target=server.serve_forever, args=[0.02], daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
 
 
 def anthropic(asked, tool_arguments):
