@@ -119,13 +119,14 @@ def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         scene = json.load(file)
     address, bearer = scene["url"] + "/mcp", f"Authorization: Bearer {scene['tokens'][PARTICIPANT]}"
+    in_its_environment = "Authorization: Bearer ${LONGHOUSE_TOKEN}"
     who = ["--user", scene["user"], "--session", scene["session"], "--participant", PARTICIPANT]
     stdio = ["--", scene["binary"], "mcp", "--data-dir", scene["data_dir"], *who]
     everything = ["tools/list", "tools/call", "resources/read", "prompts/get"]
     runs = [
-        (inspector, "http", ["--transport", "http", "--server-url", address, "--header", bearer], "legacy", everything),
+        (inspector, "http", ["--header", bearer, "--", address], "legacy", everything),
         (inspector, "stdio", stdio, "modern", ["tools/list", "tools/call", "resources/read"]),
-        (claude_code, "http", ["--transport", "http", "longhouse", address, "--header", bearer]),
+        (claude_code, "http", ["--transport", "http", "longhouse", address, "--header", in_its_environment]),
         (claude_code, "stdio", ["longhouse", *stdio]),
         (codex, "http", ["longhouse", "--url", address, "--bearer-token-env-var", "LONGHOUSE_TOKEN"]),
         (codex, "stdio", ["longhouse", *stdio]),
