@@ -54,6 +54,7 @@ pub(crate) fn run(binary: &Path) -> Result<Totals> {
     let scene = Scene::start(binary, &clients)?;
     let mut totals = Totals::default();
     for (program, script) in [
+        (&clients.python, "agents.py"),
         (&clients.python, "python_client.py"),
         (&clients.node, "typescript_client.mjs"),
         (&clients.python, "hosts.py"),

@@ -51,9 +51,10 @@ class Complaints(logging.Handler):
 class Participant:
     """A connected client, and what it was told about resources in the older era."""
 
-    def __init__(self, scene, way, era, name, token=None):
+    def __init__(self, scene, way, era, name, token=None, agent=False):
         self.scene, self.way, self.era, self.name = scene, way, era, name
-        self.token = token or scene["tokens"][name]
+        self.id = scene["agents"][name]["id"] if agent else None
+        self.token = token or (scene["agents"][name]["token"] if agent else scene["tokens"][name])
         self.updated, self.list_changed = asyncio.Queue(), asyncio.Event()
 
     async def hear(self, message):
@@ -101,18 +102,21 @@ class Participant:
     async def resource(self, key):
         return (await self.client.read_resource(self.uri(key))).contents[0].text
 
+    def subscribed(self, key):
+        return self.subscribed_to(self.uri(key))
+
     @contextlib.asynccontextmanager
-    async def subscribed(self, key):
+    async def subscribed_to(self, uri):
         """Gives a function that waits for the next notice; subscribed before the body begins."""
         if self.client.protocol_version == ERAS["auto"]:
-            async with self.client.listen(resource_subscriptions=[self.uri(key)]) as changes:
+            async with self.client.listen(resource_subscriptions=[uri]) as changes:
                 async def next_notice():
                     return (await anext(changes)).uri
                 yield next_notice
         else:
-            await self.client.subscribe_resource(self.uri(key))
+            await self.client.subscribe_resource(uri)
             yield self.updated.get
-            await self.client.unsubscribe_resource(self.uri(key))
+            await self.client.unsubscribe_resource(uri)
 
     @contextlib.asynccontextmanager
     async def told_of_lists(self):

@@ -11,6 +11,7 @@ import base64
 import json
 import subprocess
 import sys
+import urllib.parse
 import warnings
 
 import httpx2
@@ -112,28 +113,47 @@ async def lists_of_resources(checks, a, b, key):
         checks.that(b.uri(key) in listed, "a new key is told as a change of the list, which then has it", listed)
 
 
-async def items(checks, agent, key):
-    """The five tools of an agent token: its own scope, and one-way publishing."""
-    names = {tool.name for tool in (await agent.client.list_tools()).tools}
-    wanted = {f"workspace_{verb}" for verb in ("list", "read", "write", "delete", "publish")}
-    checks.that(wanted <= names, "an agent token lists the five tools of items", names)
-    written, is_error, _ = await agent.tool("workspace_write", key=key, value="a draft")
-    checks.that(not is_error and written["version"] == 1, "an item is written", written)
-    read, is_error, _ = await agent.tool("workspace_read", key=key)
-    checks.that(not is_error and read["value"] == "a draft", "and read", read)
-    listed, _, _ = await agent.tool("workspace_list")
-    checks.that(key in [item["key"] for item in listed["items"]], "and listed", listed)
-    text = (await agent.client.read_resource(f"longhouse://items/{key}")).contents[0].text
-    checks.that("a draft" in text, "and read as a resource", text)
-    target = agent.scene["shared_agent"]
-    published, is_error, _ = await agent.tool("workspace_publish", key=key, target_agent_id=target)
-    checks.that(not is_error, "and published to a shared agent", published)
-    again, is_error, _ = await agent.tool("workspace_publish", key=key, target_agent_id=target)
-    checks.that(is_error and again["error"]["code"] == "ITEM_EXISTS", "publishing twice is refused", again)
-    deleted, is_error, _ = await agent.tool("workspace_delete", key=key)
-    checks.that(not is_error, "and deleted", deleted)
-    gone, is_error, _ = await agent.tool("workspace_read", key=key)
-    checks.that(is_error and gone["error"]["code"] == "ITEM_NOT_FOUND", "and gone", gone)
+async def items(checks, writer, library):
+    """The five tools of agents: lasting items in a scope of their own, and one-way publishing."""
+    key = f"a draft by python, {ERAS[writer.era]}"
+    for agent in (writer, library):
+        names = {tool.name for tool in (await agent.client.list_tools()).tools}
+        wanted = {f"workspace_{verb}" for verb in ("list", "read", "write", "delete", "publish")}
+        checks.that(wanted <= names, f"{agent.name} has the five tools of items", names)
+    table = [
+        (writer, "workspace_write", {"key": key, "value": "by hand"}, None),
+        (writer, "workspace_read", {"key": key}, None),
+        (library, "workspace_read", {"key": key}, "ITEM_NOT_FOUND"),
+        (writer, "workspace_publish", {"key": key, "target_agent_id": library.id}, None),
+        (writer, "workspace_publish", {"key": key, "target_agent_id": library.id}, "ITEM_EXISTS"),
+        (library, "workspace_publish", {"key": key, "target_agent_id": writer.id}, "FORBIDDEN"),
+        (library, "workspace_read", {"key": key}, None),
+        (writer, "workspace_delete", {"key": key}, None),
+        (writer, "workspace_read", {"key": key}, "ITEM_NOT_FOUND"),
+        (library, "workspace_delete", {"key": key}, None),
+        (library, "workspace_list", {"scope": "user-usr_owner"}, "INVALID_REQUEST"),
+    ]
+    for agent, tool, arguments, code in table:
+        answer, is_error, _ = await agent.tool(tool, **arguments)
+        right = is_error == (code is not None) and answer.get("error", {}).get("code") == code
+        checks.that(right, f"{agent.name}: {tool} answers {code or 'well'}", answer)
+
+
+async def items_as_resources(checks, writer, library):
+    key = f"notes by python, {ERAS[writer.era]}"
+    uri = "longhouse://items/" + urllib.parse.quote(key, safe="")
+    async with writer.subscribed_to(uri) as next_notice:
+        await writer.tool("workspace_write", key=key, value="by hand")
+        noticed = await next_notice()
+        checks.that(noticed == uri, "a subscription to an item fires", noticed)
+    listed = [str(resource.uri) for resource in (await writer.client.list_resources()).resources]
+    checks.that(uri in listed, "an item is listed as a resource", listed)
+    text = (await writer.client.read_resource(uri)).contents[0].text
+    checks.that("by hand" in text, "and read", text)
+    try:
+        checks.that(False, "but not by the other agent", await library.client.read_resource(uri))
+    except MCPError as error:
+        checks.that(error.code in (-32602, -32002), "but not by the other agent", error)
 
 
 async def a_token_without_a_session(checks, scene):
@@ -191,8 +211,8 @@ async def main():
             await checks.story(f"python, {way}, {version}", two_participants, scene, way, era, key, limit_s=6 * LIMIT_S)
     checks.label = "python"
     checks.that(not complaints.heard, "the SDK has nothing to complain about", complaints.heard)
-    for agent in [scene["agent"]] if "agent" in scene else []:
-        await checks.story("python, an agent", an_agent, scene, agent)
+    for era, version in ERAS.items():
+        await checks.story(f"python, agents, {version}", two_agents, scene, era, limit_s=3 * LIMIT_S)
     await checks.story("python, a user's token", a_token_without_a_session, scene)
     await checks.story("python, a stranger", a_stranger, scene)
     await checks.story("python, a revoked token", a_revoked_token, scene)
@@ -211,9 +231,12 @@ async def two_participants(checks, scene, way, era, key):
             await checks.story(label, lists_of_resources, a, b, key + "_l")
 
 
-async def an_agent(checks, scene, token):
-    async with Participant(scene, "http", "auto", "agent", token=token).connected() as agent:
-        await items(checks, agent, "python draft")
+async def two_agents(checks, scene, era):
+    async with Participant(scene, "http", era, "writer", agent=True).connected() as writer:
+        async with Participant(scene, "http", era, "library", agent=True).connected() as library:
+            label = checks.label
+            await checks.story(label, items, writer, library)
+            await checks.story(label, items_as_resources, writer, library)
 
 
 if __name__ == "__main__":
