@@ -15,16 +15,15 @@ mod tools;
 
 use crate::app::App;
 use crate::bodies;
-use crate::errors::Result;
 use crate::hosts::Hosts;
 use crate::metrics::OpenStream;
 use crate::signed::Signed;
-use answers::{not_json_rpc, protocol_failure, readable};
+use answers::{Denied, ProtocolFailure, in_json_rpc, readable};
 use askers::Asker;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use futures_util::StreamExt;
 use http_body_util::Full;
@@ -80,18 +79,12 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         (status = 400, body = Object, description = "A JSON-RPC error: what was sent is no message of MCP"),
         (status = 401, body = ErrorBody, description = "UNAUTHENTICATED"),
         (status = 404, body = Object, description = "A JSON-RPC error: no such method, or no such MCP session")))]
-async fn post(State(app): State<App>, signed: Signed, request: Request) -> Result<Response> {
+async fn post(State(app): State<App>, signed: Signed, request: Request) -> Result<Response, Denied> {
     let asker = Asker::admit(signed)?;
     let (mut parts, body) = request.into_parts();
     let bytes = bodies::read(&parts.headers, body, bodies::LARGEST).await?;
-    let message = match readable(&bytes) {
-        Ok(message) => message,
-        Err(response) => return Ok(response),
-    };
-    let visit = match visit(&app, &mut parts, &asker) {
-        Ok(visit) => visit,
-        Err(response) => return Ok(response),
-    };
+    let message = readable(&bytes)?;
+    let visit = visit(&app, &mut parts, &asker)?;
     let method = message["method"].as_str().unwrap_or("");
     let listen = match method {
         "subscriptions/listen" => Some(app.mcp.listens.open(&asker, &message["params"], &mut parts).await?),
@@ -109,35 +102,30 @@ async fn post(State(app): State<App>, signed: Signed, request: Request) -> Resul
 #[utoipa::path(get, path = "/mcp", tag = "mcp", params(("Mcp-Session-Id" = String, Header)),
     responses((status = 200, description = "A stream of server-sent events", content_type = "text/event-stream", body = String),
         (status = 404, body = Object, description = "A JSON-RPC error: no such MCP session")))]
-async fn get(State(app): State<App>, signed: Signed, request: Request) -> Result<Response> {
+async fn get(State(app): State<App>, signed: Signed, request: Request) -> Result<Response, Denied> {
     let asker = Asker::admit(signed)?;
     let (mut parts, _) = request.into_parts();
-    Ok(match visit(&app, &mut parts, &asker) {
-        Ok(visit) => held(&app, hand_over(&app, parts, Bytes::new(), &asker).await, (visit, None::<()>)),
-        Err(response) => response,
-    })
+    let visit = visit(&app, &mut parts, &asker)?;
+    let response = hand_over(&app, parts, Bytes::new(), &asker).await;
+    Ok(held(&app, response, visit))
 }
 
 /// End an MCP session of a version before 2026-07-28.
 #[utoipa::path(delete, path = "/mcp", tag = "mcp", params(("Mcp-Session-Id" = String, Header)),
     responses((status = 202), (status = 404, body = Object, description = "A JSON-RPC error: no such MCP session")))]
-async fn delete(State(app): State<App>, signed: Signed, request: Request) -> Result<Response> {
+async fn delete(State(app): State<App>, signed: Signed, request: Request) -> Result<Response, Denied> {
     let asker = Asker::admit(signed)?;
     let (mut parts, _) = request.into_parts();
-    Ok(match visit(&app, &mut parts, &asker) {
-        Ok(visit) => {
-            let response = hand_over(&app, parts, Bytes::new(), &asker).await;
-            if let (Some(visit), true) = (visit, response.status().is_success()) {
-                visit.forget();
-            }
-            response
-        }
-        Err(response) => response,
-    })
+    let visit = visit(&app, &mut parts, &asker)?;
+    let response = hand_over(&app, parts, Bytes::new(), &asker).await;
+    if let (Some(visit), true) = (visit, response.status().is_success()) {
+        visit.forget();
+    }
+    Ok(response)
 }
 
 /// The session that a request names, if it is the asker's. To anybody else it is as unknown as one that never was.
-fn visit(app: &App, parts: &mut Parts, asker: &Asker) -> Result<Option<Visit>, Response> {
+fn visit(app: &App, parts: &mut Parts, asker: &Asker) -> Result<Option<Visit>, ProtocolFailure> {
     let Some(id) = session_id(&parts.headers).map(str::to_owned) else {
         parts.headers.remove(SESSION_ID);
         return Ok(None);
@@ -151,7 +139,7 @@ fn visit(app: &App, parts: &mut Parts, asker: &Asker) -> Result<Option<Visit>, R
         parts.headers.remove(SESSION_ID);
         return Ok(None);
     }
-    Err(protocol_failure(StatusCode::NOT_FOUND, -32001, "there is no such MCP session: begin again with initialize"))
+    Err(ProtocolFailure::session_not_found())
 }
 
 fn session_id(headers: &HeaderMap) -> Option<&str> {
@@ -164,7 +152,7 @@ async fn hand_over(app: &App, mut parts: Parts, bytes: Bytes, asker: &Asker) -> 
     parts.headers.remove(header::COOKIE);
     parts.extensions.insert(asker.clone());
     let response = app.mcp.sdk.handle(Request::from_parts(parts, Full::new(bytes))).await;
-    not_json_rpc(response.map(Body::new))
+    in_json_rpc(response.map(Body::new))
 }
 
 /// A stream holds what it uses until its last byte.

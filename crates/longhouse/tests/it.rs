@@ -9,6 +9,7 @@ mod it {
     mod faults;
     mod first_start;
     mod load;
+    mod mcp;
     mod network;
     mod oracle;
     mod records;

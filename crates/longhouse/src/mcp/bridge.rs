@@ -1,7 +1,7 @@
 //! Carries messages: each line to the door, each answer and each piece of news back.
 //!
-//! Messages are handed over in the order in which they came. The next waits until the door has begun to answer the one
-//! before, so that two writes do not change places, but not for long, so that a slow call does not hold up the rest.
+//! Messages are handed over in the order in which they came. The next waits until the one before is answered, so that a
+//! read does not overtake a write, but not for long, so that a slow call does not hold up the rest.
 
 use super::events::Events;
 use super::legacy::{self, Legacy};
@@ -27,6 +27,7 @@ const INITIALIZE_WITHIN: Duration = Duration::from_secs(30);
 const FINISH_WITHIN: Duration = Duration::from_secs(10);
 const GOODBYE_WITHIN: Duration = Duration::from_secs(2);
 const ASKS_MOST: usize = 256;
+const LISTEN: &str = "subscriptions/listen";
 
 /// What every message under way needs.
 pub(super) struct Shared {
@@ -62,7 +63,7 @@ impl Asks {
     /// Waits for what can still be answered; a subscription ends with the input.
     async fn finish(mut self) {
         for (task, message) in self.by_id.values() {
-            if message.method() == "subscriptions/listen" {
+            if message.method() == LISTEN {
                 task.abort();
             }
         }
@@ -161,15 +162,17 @@ impl Shared {
                 continue;
             }
             let head = response.headers().clone();
-            if message.method() == "initialize" {
-                let answer = self.forward(id, response).await;
-                self.legacy.begin(message, &head, &answer).await;
-                let _ = begun.send(());
-            } else {
-                let _ = begun.send(());
-                let answer = self.forward(id, response).await;
-                self.legacy.note(message, &answer).await;
+            // A subscription is answered when it ends; it has begun when the first of its messages comes.
+            let mut begun = Some(begun);
+            if message.method() == LISTEN {
+                begun.take().map(|begun| begun.send(()));
             }
+            let answer = self.forward(id, response).await;
+            match message.method() {
+                "initialize" => self.legacy.begin(message, &head, &answer).await,
+                _ => self.legacy.note(message, &answer).await,
+            }
+            begun.map(|begun| begun.send(()));
             return;
         }
     }

@@ -38,7 +38,7 @@ fn parse(block: &str) -> Event {
         let found = block.lines().filter_map(move |line| line.strip_prefix(name)?.strip_prefix(':'));
         found.map(|value| value.strip_prefix(' ').unwrap_or(value))
     };
-    Event { id: values("id").last().map(str::to_owned), data: values("data").collect::<Vec<_>>().join("\n") }
+    Event { id: values("id").next_back().map(str::to_owned), data: values("data").collect::<Vec<_>>().join("\n") }
 }
 
 #[cfg(test)]
