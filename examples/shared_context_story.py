@@ -4,6 +4,7 @@
 An orchestrator frames a problem, an analysis subagent finds the cause, a person answers one question,
 and a remediation subagent plans the fix without investigating anything again. Each participant is known
 by its own session token: who wrote what is stamped by the server and never claimed by the writer.
+The words are the script's own; orchestrator.py, beside it, lets a model say and do them.
 
 How to run it (Python 3, standard library only):
 

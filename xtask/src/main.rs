@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, reason = "a command line tool speaks on its standard output")]
 
 mod bench;
+mod imitated_model;
 mod mcp_clients;
 mod packages;
 mod peers;
@@ -38,6 +39,9 @@ enum Chore {
     /// A fixed answer over HTTP: the limit that reads are compared with
     #[command(hide = true)]
     StaticRoute(peers::StaticRoute),
+    /// A chat-completions endpoint in place of a model: what the example of own loops is tried with
+    #[command(hide = true)]
+    ImitatedModel(imitated_model::ImitatedModel),
     /// The plainest event stream server: what idle streams are compared with
     #[command(hide = true)]
     NaiveStreams(peers::NaiveStreams),
@@ -49,6 +53,7 @@ fn main() -> anyhow::Result<()> {
         Chore::McpClients(options) => mcp_clients::run_alone(&options),
         Chore::Bench(options) => bench::run(&options),
         Chore::StaticRoute(peer) => peer.run(),
+        Chore::ImitatedModel(model) => model.run(),
         Chore::NaiveStreams(peer) => peer.run(),
     }
 }

@@ -53,7 +53,8 @@ impl NaiveStreams {
     }
 }
 
-fn serve(address: SocketAddr, router: Router) -> Result<()> {
+/// Serves a router, and `/health`, until SIGTERM.
+pub(crate) fn serve(address: SocketAddr, router: Router) -> Result<()> {
     let router = router.route("/health", get(|| async { "ok" }));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {

@@ -1,39 +1,75 @@
 //! The example scripts, told to a real server: the built binary, an empty data directory, the owner's token.
 
+mod orchestrator;
+
+pub(crate) use orchestrator::orchestrator;
+
 use crate::packages;
 use crate::processes::{self, Server};
 use crate::totals::Totals;
 use crate::workspace;
 use anyhow::{Result, bail};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use tempfile::TempDir;
 
 /// Runs the story of the shared context; counts the story and the server's orderly end.
 pub(crate) fn shared_context(binary: &Path) -> Result<Totals> {
-    if let Err(error) = packages::ensure("python3", "python3") {
-        if packages::is_ci() {
-            return Err(error);
-        }
-        println!("skipped: the example script needs python3: {error:#}");
-        return Ok(Totals::SKIPPED);
-    }
-    let folder = tempfile::tempdir()?;
-    let data_dir = folder.path().join("data");
-    let address = processes::free_address()?;
-    let mut serve = Command::new(binary);
-    serve.arg("serve").arg("--data-dir").arg(&data_dir).arg("--listen").arg(address.to_string());
-    let server = Server::start(&mut serve, address, &folder.path().join("server.log"))?;
-
-    let token = owner_token(binary, &data_dir)?;
-    let script = workspace::root().join("examples/shared_context_story.py");
-    let mut story = Command::new("python3");
-    story.arg(script).env("LONGHOUSE_URL", format!("http://{address}")).env("LONGHOUSE_TOKEN", token);
-    let (status, _) = processes::run_and_listen(&mut story)?;
-    if !status.success() {
-        bail!("the story ended with {status}; the server said:\n{}", server.last_words());
-    }
-    server.stop()?;
+    let Some(house) = House::start(binary)? else { return Ok(Totals::SKIPPED) };
+    let mut story = house.example("shared_context_story.py");
+    house.tell(story.env("LONGHOUSE_TOKEN", house.owner_token()?))?;
+    house.server.stop()?;
     Ok(Totals { passed: 2, ..Totals::default() })
+}
+
+/// A server with nothing in it yet.
+struct House {
+    server: Server,
+    binary: PathBuf,
+    folder: TempDir,
+}
+
+impl House {
+    /// None where python3, which every example needs, is missing and may be.
+    fn start(binary: &Path) -> Result<Option<Self>> {
+        if let Err(error) = packages::ensure("python3", "python3") {
+            if packages::is_ci() {
+                return Err(error);
+            }
+            println!("skipped: the example script needs python3: {error:#}");
+            return Ok(None);
+        }
+        let folder = tempfile::tempdir()?;
+        let address = processes::free_address()?;
+        let mut serve = Command::new(binary);
+        serve.arg("serve").arg("--data-dir").arg(data_dir(&folder)).arg("--listen").arg(address.to_string());
+        let server = Server::start(&mut serve, address, &folder.path().join("server.log"))?;
+        Ok(Some(Self { server, binary: binary.to_path_buf(), folder }))
+    }
+
+    fn owner_token(&self) -> Result<String> {
+        owner_token(&self.binary, &data_dir(&self.folder))
+    }
+
+    fn example(&self, name: &str) -> Command {
+        let mut command = Command::new("python3");
+        command.arg(workspace::root().join("examples").join(name));
+        command.env("LONGHOUSE_URL", format!("http://{}", self.server.address));
+        command
+    }
+
+    /// Runs an example that must succeed.
+    fn tell(&self, example: &mut Command) -> Result<()> {
+        let (status, _) = processes::run_and_listen(example)?;
+        if !status.success() {
+            bail!("the example ended with {status}; the server said:\n{}", self.server.last_words());
+        }
+        Ok(())
+    }
+}
+
+fn data_dir(folder: &TempDir) -> PathBuf {
+    folder.path().join("data")
 }
 
 /// A token of the user that the first start makes.

@@ -53,6 +53,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Some(binary) => stories::shared_context(binary),
         None => bail!("there is no binary to tell it to"),
     });
+    tally.step("example: orchestrator", || match &binary {
+        Some(binary) => stories::orchestrator(binary),
+        None => bail!("there is no binary to tell it to"),
+    });
     tally.step("mcp clients", || match &binary {
         Some(binary) => mcp_clients::run(binary),
         None => bail!("there is no binary for them to talk to"),

@@ -52,6 +52,23 @@ impl<T: FromObject> FromRequest<App> for Posted<T> {
     }
 }
 
+/// A signed change with a JSON object for a body. Saying it twice makes no difference: it needs no idempotency key.
+pub(crate) struct Patched<T> {
+    pub(crate) ctx: Ctx,
+    pub(crate) input: T,
+}
+
+impl<T: FromObject> FromRequest<App> for Patched<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self> {
+        let (mut parts, body) = request.into_parts();
+        let Signed { ctx, .. } = Signed::from_request_parts(&mut parts, app).await?;
+        let bytes = read(&parts.headers, body, LARGEST).await?;
+        Ok(Self { ctx, input: T::from_object(object(&bytes)?)? })
+    }
+}
+
 /// A body from somebody not signed in.
 pub(crate) async fn anonymous<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T> {
     let bytes = read(headers, body, LARGEST_ANONYMOUS).await?;

@@ -32,16 +32,26 @@ pub(crate) fn status(code: Code) -> StatusCode {
         Code::InvalidKey | Code::InvalidRequest => StatusCode::BAD_REQUEST,
         Code::Unauthenticated => StatusCode::UNAUTHORIZED,
         Code::Forbidden => StatusCode::FORBIDDEN,
-        Code::KeyNotFound
+        Code::AgentNotFound
+        | Code::ItemNotFound
+        | Code::KeyNotFound
         | Code::ProjectNotFound
+        | Code::PublicationNotFound
         | Code::RouteNotFound
         | Code::SessionNotFound
         | Code::SnapshotNotFound
         | Code::TokenNotFound
+        | Code::ToolNotFound
         | Code::UserNotFound
         | Code::WorkspaceNotFound => StatusCode::NOT_FOUND,
         Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-        Code::AmbiguousSession
+        Code::AgentExists
+        | Code::AgentHasData
+        | Code::AmbiguousProject
+        | Code::AmbiguousSession
+        | Code::ItemExists
+        | Code::ProjectExists
+        | Code::PublicationChanged
         | Code::SessionArchived
         | Code::SessionExists
         | Code::SnapshotExists

@@ -15,6 +15,7 @@ use domain::keys::KeySelection;
 use futures_util::stream;
 use serde::Deserialize;
 use serde_json::json;
+use service::projects::ProjectRef;
 use service::sessions::SessionRef;
 use service::streams::{self, EventStream, Item, Start};
 use std::convert::Infallible;
@@ -25,7 +26,7 @@ use utoipa_axum::routes;
 const LAST_EVENT_ID: &str = "last-event-id";
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(of_session)).routes(routes!(of_user))
+    OpenApiRouter::new().routes(routes!(of_session)).routes(routes!(of_project)).routes(routes!(of_user))
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -34,7 +35,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 struct Watched {
     /// Only events about these keys: `a,b,inv:*`.
     keys: Option<String>,
-    /// Where several sessions have that id.
+    /// Where several have that id or name.
     workspace: Option<String>,
 }
 
@@ -52,6 +53,23 @@ async fn of_session(
     let reference = SessionRef::parse(&session, query.workspace)?;
     let selection = selection(query.keys.as_deref())?;
     let stream = streams::of_session(&ctx, signed_in, reference, selection, start(&headers)?).await?;
+    Ok(render(&app, stream))
+}
+
+/// A project's events: of its sessions and of its shared agents' items.
+#[utoipa::path(get, path = "/my/projects/{project}/events", tag = "events",
+    params(("project" = String, Path), Watched, ("Last-Event-ID" = Option<u64>, Header)),
+    responses((status = 200, description = "A stream of server-sent events", content_type = "text/event-stream", body = String)))]
+async fn of_project(
+    State(app): State<App>,
+    Signed { ctx, signed_in }: Signed,
+    Segment(id_or_name): Segment,
+    Params(query): Params<Watched>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let reference = ProjectRef { id_or_name, workspace: query.workspace };
+    let selection = selection(query.keys.as_deref())?;
+    let stream = streams::of_project(&ctx, signed_in, reference, selection, start(&headers)?).await?;
     Ok(render(&app, stream))
 }
 

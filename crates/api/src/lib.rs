@@ -4,6 +4,7 @@
 //! caller is, which host and origin it came from and how often are settled before any door opens.
 
 mod admin;
+mod agents;
 mod app;
 mod bodies;
 mod connections;
@@ -13,6 +14,7 @@ mod events;
 mod health;
 mod hosts;
 mod idempotency;
+mod items;
 mod limits;
 mod listeners;
 mod mcp;
@@ -20,6 +22,7 @@ mod me;
 mod metrics;
 mod openapi;
 mod paths;
+mod projects;
 mod query;
 mod router;
 mod sessions;

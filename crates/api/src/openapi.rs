@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::router;
 use axum::Json;
 use domain::Code;
+use domain::tool_schemas::Tool;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -19,7 +20,7 @@ the codes are listed under `ErrorCode`. A trailing slash makes no difference. `I
     info(title = "Longhouse", description = DESCRIPTION),
     modifiers(&Security),
     security(("bearer" = []), ("cookie" = [])),
-    components(schemas(SharedContextRequest, ErrorCode))
+    components(schemas(SharedContextRequest, WorkspaceToolRequest, CreateAgent, ErrorCode))
 )]
 pub(crate) struct Contract;
 
@@ -40,6 +41,18 @@ impl Modify for Security {
 #[schema(value_type = Object)]
 #[allow(dead_code)]
 pub(crate) struct SharedContextRequest(Value);
+
+/// The parameters of one of the `workspace_*` tools. Filled in from the schemas that models are given.
+#[derive(ToSchema)]
+#[schema(value_type = Object)]
+#[allow(dead_code)]
+pub(crate) struct WorkspaceToolRequest(Value);
+
+/// `AgentChoice` where the name is not left out.
+#[derive(ToSchema)]
+#[schema(value_type = Object)]
+#[allow(dead_code)]
+pub(crate) struct CreateAgent(Value);
 
 /// Every code an error can carry.
 #[derive(ToSchema)]
@@ -74,15 +87,25 @@ pub fn document() -> &'static Value {
     &DOCUMENT
 }
 
+/// What a tool takes, as a body over HTTP.
+fn envelope(tool: Tool) -> Value {
+    let mut schema = tool.input;
+    schema["title"] = json!(tool.name);
+    schema["properties"]["idempotency_key"] =
+        json!({"type": "string", "description": "Same as the header Idempotency-Key."});
+    schema
+}
+
 fn build() -> Value {
     let (_, openapi) = router::doors().split_for_parts();
     let mut document = serde_json::to_value(&openapi).unwrap_or(Value::Null);
     document["info"]["version"] = json!(env!("CARGO_PKG_VERSION"));
     let schemas = &mut document["components"]["schemas"];
-    let mut envelope = domain::tool_schemas::shared_context().input;
-    envelope["properties"]["idempotency_key"] =
-        json!({"type": "string", "description": "Same as the header Idempotency-Key."});
-    schemas["SharedContextRequest"] = envelope;
+    schemas["SharedContextRequest"] = envelope(domain::tool_schemas::shared_context());
+    let tools: Vec<_> = domain::tool_schemas::items::all().into_iter().map(envelope).collect();
+    schemas["WorkspaceToolRequest"] = json!({"oneOf": tools});
+    schemas["CreateAgent"] = schemas["AgentChoice"].clone();
+    schemas["CreateAgent"]["required"] = json!(["name"]);
     name_operations(&mut document["paths"]);
     let schemas = &mut document["components"]["schemas"];
     let codes: Vec<_> = Code::ALL.iter().map(|code| code.as_str()).collect();

@@ -4,7 +4,8 @@ use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::openapi::Contract;
 use crate::{
-    admin, docs, events, health, mcp, me, metrics, openapi, sessions, shared_context, sign_in, tokens, tools, welcome,
+    admin, agents, docs, events, health, items, mcp, me, metrics, openapi, projects, sessions, shared_context, sign_in,
+    tokens, tools, welcome,
 };
 use axum::Router;
 use axum::body::Body;
@@ -29,6 +30,9 @@ pub(crate) fn doors() -> OpenApiRouter<App> {
         .merge(sign_in::routes())
         .merge(me::routes())
         .merge(tokens::routes())
+        .merge(projects::routes())
+        .merge(agents::routes())
+        .merge(items::routes())
         .merge(sessions::routes())
         .merge(shared_context::routes())
         .merge(events::routes())

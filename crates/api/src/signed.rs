@@ -8,9 +8,8 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use domain::{Code, Refusal};
-use service::authority::{self, SignedIn};
-use service::sessions::SessionRef;
-use service::{Ctx, seats};
+use service::Ctx;
+use service::authority::{self, LocalActor, SignedIn};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
@@ -18,7 +17,8 @@ pub(crate) const COOKIE: &str = "longhouse";
 /// On the house's own machine the command line says for whom it acts. Ignored everywhere else.
 pub(crate) const LOCAL_USER: &str = "x-longhouse-user";
 pub(crate) const LOCAL_PARTICIPANT: &str = "x-longhouse-participant";
-/// With a session it acts as a token for that session would, and reaches nothing else.
+/// With an agent or a session it acts as a token for them would, and reaches nothing else.
+pub(crate) const LOCAL_AGENT: &str = "x-longhouse-agent";
 pub(crate) const LOCAL_SESSION: &str = "x-longhouse-session";
 pub(crate) const LOCAL_WORKSPACE: &str = "x-longhouse-workspace";
 
@@ -63,12 +63,14 @@ async fn sign_in(parts: &Parts, app: &App) -> Result<Arc<SignedIn>> {
 }
 
 async fn local_sign_in(parts: &Parts, app: &App) -> Result<Arc<SignedIn>> {
-    let (user, participant) = (local(parts, LOCAL_USER)?, local(parts, LOCAL_PARTICIPANT)?);
-    let Some(session) = local(parts, LOCAL_SESSION)? else {
-        return Ok(authority::operator(&app.house, user, participant).await?);
+    let actor = LocalActor {
+        user: local(parts, LOCAL_USER)?,
+        participant: local(parts, LOCAL_PARTICIPANT)?,
+        agent: local(parts, LOCAL_AGENT)?,
+        session: local(parts, LOCAL_SESSION)?,
+        workspace: local(parts, LOCAL_WORKSPACE)?,
     };
-    let session = SessionRef::parse(session, local(parts, LOCAL_WORKSPACE)?.map(str::to_owned))?;
-    Ok(seats::take(&app.house, user, session, participant).await?)
+    Ok(authority::operator(&app.house, actor).await?)
 }
 
 /// What the command line says about itself; an unreadable word is not the same as none.

@@ -9,7 +9,7 @@ use crate::signed::Signed;
 use axum::Json;
 use axum::http::StatusCode;
 use domain::Refusal;
-use domain::ids::{TokenId, UserId};
+use domain::ids::{AgentId, TokenId, UserId};
 use domain::participants::Participant;
 use domain::tokens::{TTL_DEFAULT_S, parse_ttl};
 use protocol::errors::ErrorBody;
@@ -24,19 +24,23 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 }
 
 fn wanted(input: &CreateToken) -> Result<Wanted> {
-    match (&input.session, &input.channel, &input.participant) {
-        (Some(session), None, participant) => Ok(Wanted::Session {
-            session: SessionRef::parse(session, input.workspace.clone())?,
-            participant: participant.as_deref().map(Participant::parse_agent).transpose()?,
-        }),
-        (None, Some(channel), None) => Ok(Wanted::Channel { channel: channel.clone() }),
+    let session = input.session.as_deref().map(|id| SessionRef::parse(id, input.workspace.clone())).transpose()?;
+    let participant = input.participant.as_deref().map(Participant::parse_agent).transpose()?;
+    match (&input.channel, input.agent.as_deref(), session) {
+        (None, Some(agent), session) => Ok(Wanted::Agent { agent: AgentId::parse(agent)?, session, participant }),
+        (None, None, Some(session)) => Ok(Wanted::Session { session, participant }),
+        (_, None, None) if participant.is_some() => {
+            Err(Refusal::invalid_field("participant", "`participant` goes with `session` or `agent`").into())
+        }
+        (Some(channel), None, None) => Ok(Wanted::Channel { channel: channel.clone() }),
         (None, None, None) => Ok(Wanted::User),
-        (None, None, Some(_)) => Err(Refusal::invalid_field("participant", "`participant` goes with `session`").into()),
-        _ => Err(Refusal::invalid_field("channel", "a token is for a session or for a channel, not both").into()),
+        (Some(_), ..) => {
+            Err(Refusal::invalid_field("channel", "a token is for a session, an agent or a channel, not both").into())
+        }
     }
 }
 
-/// Make a token: your own, or one for a participant of a session.
+/// Make a token: your own, one for a participant of a session, or one for an agent.
 #[utoipa::path(post, path = "/my/tokens", tag = "tokens", request_body = CreateToken,
     responses((status = 201, body = IssuedToken), (status = 403, body = ErrorBody, description = "FORBIDDEN")))]
 async fn create(Posted { ctx, input }: Posted<CreateToken>) -> Result<(StatusCode, Json<IssuedToken>)> {

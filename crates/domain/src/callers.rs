@@ -1,9 +1,10 @@
 //! On whose behalf an operation runs. Made by the door that let the request in, never read from a payload.
 
-use crate::ids::{SessionId, UserId, WorkspaceId};
+use crate::ids::{AgentId, ProjectId, SessionId, UserId, WorkspaceId};
 use crate::participants::Participant;
 use crate::roles::Role;
 use crate::{Refusal, Result};
+use serde::{Deserialize, Serialize};
 
 /// How the caller proved who it is, and so what it may reach at most.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,10 +13,20 @@ pub enum Credential {
     User,
     /// A token for one session.
     Session { workspace: WorkspaceId, session: SessionId },
+    /// A token for one agent, and perhaps for one session only.
+    Agent { agent: AgentRef, session: Option<SessionId> },
     /// A bot of a channel.
     Channel { channel: String },
     /// Somebody with access to the data directory: the command line beside the server.
     Operator,
+}
+
+/// Which agent, and where it lives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentRef {
+    pub workspace: WorkspaceId,
+    pub project: ProjectId,
+    pub id: AgentId,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -34,14 +45,25 @@ impl Caller {
             Credential::Session { .. } => {
                 Err(Refusal::forbidden("a session token reaches only its session's context, prompt and events"))
             }
-            Credential::Channel { .. } => Err(Refusal::forbidden("a channel token only delivers messages")),
+            Credential::Agent { .. } => {
+                Err(Refusal::forbidden("an agent token is for its agent's tools and sessions: this is for a person"))
+            }
+            Credential::Channel { .. } => Err(only_delivers()),
+        }
+    }
+
+    /// For what a person may do, and any agent on behalf of one.
+    pub fn require_person_or_agent(&self) -> Result<()> {
+        match self.credential {
+            Credential::Agent { .. } => Ok(()),
+            _ => self.require_person(),
         }
     }
 
     /// For what people and the participants of sessions do; a bot only delivers.
     pub fn require_participant(&self) -> Result<()> {
         match self.credential {
-            Credential::Channel { .. } => Err(Refusal::forbidden("a channel token only delivers messages")),
+            Credential::Channel { .. } => Err(only_delivers()),
             _ => Ok(()),
         }
     }
@@ -54,4 +76,8 @@ impl Caller {
     pub fn is_operator(&self) -> bool {
         self.credential == Credential::Operator
     }
+}
+
+pub fn only_delivers() -> Refusal {
+    Refusal::forbidden("a channel token only delivers messages")
 }

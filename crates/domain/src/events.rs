@@ -2,24 +2,44 @@
 
 use crate::entries::{Access, Entry};
 use crate::history::{Change, ChangeKind};
-use crate::ids::{SessionId, WorkspaceId};
-use crate::keys::Key;
+use crate::ids::{AgentId, ProjectId, SessionId, UserId, WorkspaceId, string_id};
+use crate::items::{ItemKey, ItemScope};
 use crate::participants::{Participant, Patterns};
+use crate::sessions::Session;
 use crate::snapshots::Snapshot;
 use crate::times::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::fmt;
+
+string_id! {
+    /// What numbers its events without a gap: a session, or the items of one scope.
+    StreamId
+}
+
+impl StreamId {
+    pub fn of_session(session: &SessionId) -> Self {
+        Self(session.as_str().to_owned())
+    }
+
+    /// No session's id begins like this.
+    pub fn of_items(scope: &ItemScope) -> Self {
+        Self(format!("@{scope}"))
+    }
+}
 
 /// An event on its way into the outbox.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     pub kind: EventKind,
     pub at: Timestamp,
-    pub session: SessionId,
+    pub project: Option<ProjectId>,
+    pub session: Option<SessionId>,
     /// The key it is about, for selections.
-    pub key: Option<Key>,
+    pub key: Option<String>,
     /// Who may see it, where the session has access lists.
     pub readable_by: Option<Patterns>,
-    /// Its own fields, beside `type`, `at` and `session`.
+    /// Its own fields, beside `type`, `at`, `project` and `session`.
     pub fields: Map<String, Value>,
 }
 
@@ -29,11 +49,23 @@ pub enum EventKind {
     ContextDeleted,
     ContextExpired,
     ContextSnapshot,
+    ItemWritten,
+    ItemDeleted,
+    ItemPublished,
+    ItemRecalled,
 }
 
 impl EventKind {
-    pub const ALL: [Self; 4] =
-        [Self::ContextWritten, Self::ContextDeleted, Self::ContextExpired, Self::ContextSnapshot];
+    pub const ALL: [Self; 8] = [
+        Self::ContextWritten,
+        Self::ContextDeleted,
+        Self::ContextExpired,
+        Self::ContextSnapshot,
+        Self::ItemWritten,
+        Self::ItemDeleted,
+        Self::ItemPublished,
+        Self::ItemRecalled,
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -41,22 +73,38 @@ impl EventKind {
             Self::ContextDeleted => "CONTEXT_DELETED",
             Self::ContextExpired => "CONTEXT_EXPIRED",
             Self::ContextSnapshot => "CONTEXT_SNAPSHOT",
+            Self::ItemWritten => "ITEM_WRITTEN",
+            Self::ItemDeleted => "ITEM_DELETED",
+            Self::ItemPublished => "ITEM_PUBLISHED",
+            Self::ItemRecalled => "ITEM_RECALLED",
         }
     }
 }
 
-/// An event as the log has it: numbered in the house and in its session.
+/// An event as the log has it: numbered in the house and in its stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedEvent {
     pub seq: u64,
-    pub session_seq: u64,
+    pub stream_seq: u64,
     pub workspace: WorkspaceId,
-    pub session: SessionId,
+    pub stream: StreamId,
+    pub project: Option<ProjectId>,
     pub kind: String,
     pub key: Option<String>,
     pub readable_by: Option<Patterns>,
     /// The rendered JSON object.
     pub data: String,
+}
+
+/// What an event says of a change of an item.
+pub struct ItemChange<'a> {
+    pub key: &'a ItemKey,
+    pub version: u64,
+    pub size_bytes: u64,
+    pub agent: &'a AgentId,
+    pub user: &'a UserId,
+    pub project: Option<&'a ProjectId>,
+    pub at: Timestamp,
 }
 
 impl RecordedEvent {
@@ -66,8 +114,8 @@ impl RecordedEvent {
 }
 
 impl Event {
-    pub fn written(session: &SessionId, entry: &Entry, acl: bool) -> Self {
-        let mut event = Self::about_key(EventKind::ContextWritten, session, &Change::written(entry), acl);
+    pub fn written(session: &Session, entry: &Entry) -> Self {
+        let mut event = Self::about_key(EventKind::ContextWritten, session, &Change::written(entry));
         event.fields.insert("size".into(), entry.tokens.into());
         if let Some(expires_at) = entry.expires_at {
             event.fields.insert("expires_at".into(), json!(expires_at));
@@ -75,17 +123,17 @@ impl Event {
         event
     }
 
-    pub fn removed(session: &SessionId, change: &Change, acl: bool) -> Self {
+    pub fn removed(session: &Session, change: &Change) -> Self {
         let kind = match change.kind {
             ChangeKind::Expired => EventKind::ContextExpired,
             _ => EventKind::ContextDeleted,
         };
-        let mut event = Self::about_key(kind, session, change, acl);
+        let mut event = Self::about_key(kind, session, change);
         event.fields.insert("size".into(), 0.into());
         event
     }
 
-    fn about_key(kind: EventKind, session: &SessionId, change: &Change, acl: bool) -> Self {
+    fn about_key(kind: EventKind, session: &Session, change: &Change) -> Self {
         let fields = [
             ("key", json!(change.key)),
             ("version", change.version.into()),
@@ -95,14 +143,15 @@ impl Event {
         Self {
             kind,
             at: change.written_at,
-            session: session.clone(),
-            key: Some(change.key.clone()),
-            readable_by: acl.then(|| visible(&change.access)),
+            project: session.project.clone(),
+            session: Some(session.id.clone()),
+            key: Some(change.key.as_str().to_owned()),
+            readable_by: session.config.acl.then(|| visible(&change.access)),
             fields: fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         }
     }
 
-    pub fn snapshot(session: &SessionId, snapshot: &Snapshot) -> Self {
+    pub fn snapshot(session: &Session, snapshot: &Snapshot) -> Self {
         let fields = [
             ("label", json!(snapshot.label)),
             ("rev", snapshot.rev.into()),
@@ -113,8 +162,30 @@ impl Event {
         Self {
             kind: EventKind::ContextSnapshot,
             at: snapshot.taken_at,
-            session: session.clone(),
+            project: session.project.clone(),
+            session: Some(session.id.clone()),
             key: None,
+            readable_by: None,
+            fields: fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        }
+    }
+
+    /// A change of an item, told to those who see its scope.
+    pub fn item(kind: EventKind, scope: &ItemScope, change: &ItemChange<'_>) -> Self {
+        let fields = [
+            ("scope", json!(scope.as_str())),
+            ("key", json!(change.key)),
+            ("version", change.version.into()),
+            ("updated_by", json!(change.agent)),
+            ("on_behalf_of", json!(change.user)),
+            ("size_bytes", change.size_bytes.into()),
+        ];
+        Self {
+            kind,
+            at: change.at,
+            project: change.project.cloned(),
+            session: None,
+            key: Some(change.key.as_str().to_owned()),
             readable_by: None,
             fields: fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         }
@@ -126,7 +197,12 @@ impl Event {
         object.insert("type".into(), self.kind.as_str().into());
         object.insert("at".into(), json!(self.at));
         object.insert("workspace".into(), json!(workspace));
-        object.insert("session".into(), json!(self.session));
+        if let Some(project) = &self.project {
+            object.insert("project".into(), json!(project));
+        }
+        if let Some(session) = &self.session {
+            object.insert("session".into(), json!(session));
+        }
         object.extend(self.fields.clone());
         Value::Object(object).to_string()
     }

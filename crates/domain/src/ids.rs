@@ -48,6 +48,22 @@ string_id! {
     /// The `jti` of a token.
     TokenId
 }
+string_id! {
+    /// A project: `prj_…`.
+    ProjectId
+}
+string_id! {
+    /// An agent: `agt_…`.
+    AgentId
+}
+string_id! {
+    /// A workspace item's row: `itm_…`. Tells an item from a later one under the same key.
+    ItemId
+}
+string_id! {
+    /// A publication: `pub_…`.
+    PublicationId
+}
 
 pub const SESSION_PREFIX: &str = "ses_";
 const USER_PREFIX: &str = "usr_";
@@ -113,6 +129,36 @@ impl SessionId {
 
     fn is_well_formed(text: &str) -> bool {
         is_word(text, 128, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    }
+}
+
+/// Gives an id type its prefix; one that is not well-formed cannot exist and is simply not found.
+macro_rules! prefixed {
+    ($name:ident, $prefix:literal, $not_found:ident) => {
+        impl $name {
+            pub const PREFIX: &'static str = $prefix;
+
+            pub fn parse(text: &str) -> Result<Self> {
+                let rest = text.strip_prefix(Self::PREFIX);
+                if rest.is_some_and(|rest| is_word(rest, 64, |byte| byte.is_ascii_alphanumeric())) {
+                    return Ok(Self(text.to_owned()));
+                }
+                Err(Refusal::$not_found())
+            }
+
+            pub fn generated(unique: uuid::Uuid) -> Self {
+                Self(format!("{}{}", Self::PREFIX, unique.simple()))
+            }
+        }
+    };
+}
+prefixed!(ProjectId, "prj_", project_not_found);
+prefixed!(AgentId, "agt_", agent_not_found);
+prefixed!(PublicationId, "pub_", publication_not_found);
+
+impl ItemId {
+    pub fn generated(unique: uuid::Uuid) -> Self {
+        Self(format!("itm_{}", unique.simple()))
     }
 }
 

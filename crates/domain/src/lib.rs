@@ -3,6 +3,7 @@
 //! Nothing here does I/O, waits, or reads a clock: every rule is a function of its arguments, so it can be
 //! tested as a table and asked from any door.
 
+pub mod agents;
 pub mod answers;
 pub mod audit;
 pub mod callers;
@@ -10,11 +11,17 @@ pub mod codes;
 pub mod diffs;
 pub mod entries;
 pub mod events;
+mod fields;
 pub mod guide;
 pub mod history;
 pub mod ids;
+pub mod item_requests;
+pub mod items;
 pub mod keys;
 pub mod participants;
+pub mod policy;
+pub mod projects;
+pub mod publications;
 pub mod refusals;
 pub mod requests;
 pub mod roles;

@@ -27,6 +27,11 @@ impl Participant {
         Self(format!("user:{user}"))
     }
 
+    /// An agent of a project, by its name.
+    pub fn of_agent(name: &str) -> Self {
+        Self(format!("subagent:{name}"))
+    }
+
     pub fn is_orchestrator(&self) -> bool {
         self.0 == ORCHESTRATOR
     }

@@ -45,4 +45,24 @@ impl Refusal {
     pub fn session_not_found() -> Self {
         Self::new(Code::SessionNotFound, "there is no session of that id that you can see")
     }
+
+    pub fn workspace_not_found() -> Self {
+        Self::new(Code::WorkspaceNotFound, "there is no workspace of that name that you can see")
+    }
+
+    pub fn project_not_found() -> Self {
+        Self::new(Code::ProjectNotFound, "there is no project of that id or name that you can see")
+    }
+
+    pub fn agent_not_found() -> Self {
+        Self::new(Code::AgentNotFound, "there is no agent of that id or name that you can see")
+    }
+
+    pub fn item_not_found() -> Self {
+        Self::new(Code::ItemNotFound, "there is no item under that key")
+    }
+
+    pub fn publication_not_found() -> Self {
+        Self::new(Code::PublicationNotFound, "you have no publication of that id")
+    }
 }

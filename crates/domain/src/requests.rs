@@ -5,6 +5,7 @@
 
 use crate::diffs::Moment;
 use crate::entries::Expectation;
+use crate::fields::{Fields, missing, wrong_type};
 use crate::participants::Patterns;
 use crate::snapshots::Label;
 use crate::{Refusal, Result};
@@ -13,8 +14,6 @@ use serde_json::{Map, Value};
 pub const BATCH_MOST: usize = 100;
 const VERSIONS_MOST: usize = 1_000;
 const TTL_LONGEST_S: u64 = 10 * 366 * 86_400;
-/// Who acts is known from the credential; a request that says so itself is refused.
-const IDENTITY_FIELDS: [&str; 3] = ["written_by", "participant", "user_id"];
 pub const ACTIONS: [&str; 11] = [
     "list_keys",
     "read",
@@ -57,13 +56,7 @@ pub struct WriteRequest {
 
 impl Request {
     pub fn parse(envelope: Map<String, Value>) -> Result<Self> {
-        if let Some(field) = IDENTITY_FIELDS.into_iter().find(|field| envelope.contains_key(*field)) {
-            return Err(Refusal::invalid_field(
-                field,
-                format!("`{field}` cannot be given: who you are comes from your credential"),
-            ));
-        }
-        let mut fields = Fields(envelope);
+        let mut fields = Fields::of(envelope)?;
         let action = fields.text("action")?;
         let request = match action.as_str() {
             "list_keys" => Self::ListKeys { prefix: fields.optional_text("prefix")? },
@@ -87,53 +80,7 @@ impl Request {
     }
 }
 
-fn missing(field: &str) -> Refusal {
-    Refusal::invalid_field(field, format!("`{field}` is missing"))
-}
-
-fn wrong_type(field: &str, expected: &str) -> Refusal {
-    Refusal::invalid_field(field, format!("`{field}` must be {expected}"))
-}
-
-/// The fields of an envelope that have not been asked for yet.
-struct Fields(Map<String, Value>);
-
 impl Fields {
-    /// Takes a field away; `null` is the same as absent.
-    fn take(&mut self, field: &str) -> Option<Value> {
-        self.0.remove(field).filter(|value| !value.is_null())
-    }
-
-    fn optional_text(&mut self, field: &str) -> Result<Option<String>> {
-        match self.take(field) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(wrong_type(field, "text")),
-        }
-    }
-
-    fn text(&mut self, field: &str) -> Result<String> {
-        self.optional_text(field)?.ok_or_else(|| missing(field))
-    }
-
-    fn optional_number(&mut self, field: &str) -> Result<Option<u64>> {
-        match self.take(field) {
-            None => Ok(None),
-            Some(value) => value.as_u64().map(Some).ok_or_else(|| wrong_type(field, "a whole number, 0 or more")),
-        }
-    }
-
-    fn optional_texts(&mut self, field: &str) -> Result<Option<Vec<String>>> {
-        let refusal = || wrong_type(field, "a list of texts");
-        let Some(value) = self.take(field) else { return Ok(None) };
-        let Value::Array(items) = value else { return Err(refusal()) };
-        let texts = items.into_iter().map(|item| match item {
-            Value::String(text) => Ok(text),
-            _ => Err(refusal()),
-        });
-        texts.collect::<Result<_>>().map(Some)
-    }
-
     fn keys(&mut self) -> Result<Option<Vec<String>>> {
         let keys = self.optional_texts("keys")?;
         if keys.as_ref().is_some_and(|keys| keys.len() > BATCH_MOST) {
@@ -185,17 +132,6 @@ impl Fields {
             readable_by: self.patterns("readable_by")?,
             writable_by: self.patterns("writable_by")?,
         })
-    }
-
-    /// Whatever is left was not asked for by this action.
-    fn finish(self, action: &str) -> Result<()> {
-        match self.0.keys().next() {
-            None => Ok(()),
-            Some(unknown) => {
-                let shown: String = unknown.chars().take(64).collect();
-                Err(Refusal::invalid_field(&shown, format!("`{action}` has no field `{shown}`")))
-            }
-        }
     }
 }
 

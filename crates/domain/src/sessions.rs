@@ -1,6 +1,6 @@
 //! Sessions: their state, their configuration and its limits.
 
-use crate::ids::{SessionId, UserId, WorkspaceId};
+use crate::ids::{ProjectId, SessionId, UserId, WorkspaceId};
 use crate::times::Timestamp;
 use crate::{Code, Refusal, Result};
 use serde::{Deserialize, Serialize};
@@ -114,7 +114,10 @@ impl SessionConfigChoice {
             token_counter: self.token_counter.unwrap_or(defaults.token_counter),
             namespaces: self.namespaces.unwrap_or(defaults.namespaces),
             history_keep: in_range("history_keep", self.history_keep, 0..=HISTORY_MOST, defaults.history_keep)?,
-            key_conventions: self.key_conventions.map(check_conventions).transpose()?,
+            key_conventions: self
+                .key_conventions
+                .map(|conventions| check_conventions("config.key_conventions", conventions))
+                .transpose()?,
             acl: self.acl.unwrap_or(defaults.acl),
         })
     }
@@ -132,8 +135,7 @@ fn in_range(field: &str, chosen: Option<u64>, range: std::ops::RangeInclusive<u6
     ))
 }
 
-fn check_conventions(conventions: Vec<KeyConvention>) -> Result<Vec<KeyConvention>> {
-    let field = "config.key_conventions";
+pub(crate) fn check_conventions(field: &str, conventions: Vec<KeyConvention>) -> Result<Vec<KeyConvention>> {
     if conventions.len() > CONVENTIONS_MOST {
         return Err(Refusal::invalid_field(field, format!("`{field}` has at most {CONVENTIONS_MOST} entries")));
     }
@@ -166,6 +168,7 @@ pub struct Session {
     pub id: SessionId,
     /// Tells this session from an earlier one of the same id.
     pub uid: String,
+    pub project: Option<ProjectId>,
     pub title: Option<String>,
     pub state: SessionState,
     pub config: SessionConfig,

@@ -1,6 +1,6 @@
 //! Two meanings of the word meet here and nowhere else: credentials (`Token`), and the size of a text (`approximate`).
 
-use crate::ids::{SessionId, TokenId, UserId, WorkspaceId};
+use crate::ids::{AgentId, ProjectId, SessionId, TokenId, UserId, WorkspaceId};
 use crate::participants::Participant;
 use crate::times::Timestamp;
 use crate::{Refusal, Result};
@@ -17,10 +17,17 @@ pub fn approximate(text: &str) -> u64 {
 pub enum TokenKind {
     /// The person, everywhere.
     User,
-    /// One participant of one session, and nothing outside it.
-    Agent { workspace: WorkspaceId, session: SessionId, participant: Participant },
+    /// One participant: of one session and nothing outside it, or an agent of a project, in one session or in any.
+    Agent { workspace: WorkspaceId, agent: Option<AgentPlace>, session: Option<SessionId>, participant: Participant },
     /// A bot that delivers other people's messages.
     Channel { channel: String },
+}
+
+/// An agent of the token's workspace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentPlace {
+    pub project: ProjectId,
+    pub id: AgentId,
 }
 
 impl TokenKind {

@@ -1,5 +1,7 @@
 //! Tool definitions that a model can be given as they are, in the shapes that model providers and MCP use.
 
+pub mod items;
+
 use crate::requests::{ACTIONS, BATCH_MOST};
 use crate::{Refusal, Result};
 use serde_json::{Value, json};
@@ -44,7 +46,7 @@ impl Tool {
 
 /// The platform tools that stand.
 pub fn all() -> Vec<Tool> {
-    vec![shared_context()]
+    std::iter::once(shared_context()).chain(items::all()).collect()
 }
 
 const SHARED_CONTEXT: &str = "\
@@ -62,7 +64,9 @@ VALUE_TOO_LARGE shorten or delete; SESSION_ARCHIVED means nothing can be changed
 
 pub fn shared_context() -> Tool {
     let count = |description: &str| json!({"type": "integer", "minimum": 0, "description": description});
-    let moment = |description: &str| json!({"type": ["string", "integer"], "description": description});
+    // Not `"type": [..]`: some models' dialects of JSON Schema know one type at a time only.
+    let moment =
+        |description: &str| json!({"anyOf": [{"type": "string"}, {"type": "integer"}], "description": description});
     let patterns =
         |description: &str| json!({"type": "array", "items": {"type": "string"}, "description": description});
     let input = json!({

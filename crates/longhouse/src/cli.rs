@@ -134,13 +134,17 @@ pub(crate) struct Mcp {
     /// The person to act for, on this machine
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
+    /// The agent to act as, by its id, on this machine; it has the workspace_* tools
+    #[arg(long, value_name = "ID")]
+    pub(crate) agent: Option<String>,
     /// The one session that can be reached, on this machine; without it every call names one
     #[arg(short, long)]
     pub(crate) session: Option<String>,
     /// Where several sessions have that id
     #[arg(long, requires = "session")]
     pub(crate) workspace: Option<String>,
-    /// The participant to act as: orchestrator (default in a session), subagent:<type>, subagent:<type>:<n>
+    /// The participant to act as: orchestrator, subagent:<type>, subagent:<type>:<n>. Default in a session is
+    /// orchestrator, of an agent subagent:<its name>
     #[arg(long, value_name = "PARTICIPANT")]
     pub(crate) participant: Option<String>,
 }

@@ -68,7 +68,7 @@ pub(crate) async fn open(place: &Place) -> Result<House> {
 
 async fn greet(house: &House, place: &Place, public_url: &str) -> Result<()> {
     let sign_in = if sign_in::was_never_offered(house).await? {
-        let operator = authority::operator(house, None, None).await?;
+        let operator = authority::operator(house, authority::LocalActor::default()).await?;
         let ctx = Ctx::new(house.clone(), &operator);
         let code = sign_in::create_code(&ctx, operator.caller.user.clone()).await?;
         format!("{public_url}/#/sign-in/{code}   (once, within a day)")

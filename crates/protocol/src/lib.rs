@@ -1,10 +1,12 @@
-//! The published contract: the JSON of every door. What is not here (or in `domain::requests` and `domain::answers`,
-//! the envelope of the `shared_context` tool) is not promised to anybody.
+//! The published contract: the JSON of every door. What is not here (or in `domain::requests`, `domain::answers` and
+//! `domain::item_requests`, the envelopes of the tools) is not promised to anybody.
 
 pub mod admin;
 pub mod errors;
 pub mod health;
 pub mod me;
+pub mod projects;
+pub mod publications;
 pub mod sessions;
 pub mod tokens;
 pub mod tools;

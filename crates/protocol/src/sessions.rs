@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 pub struct CreateSession {
     /// 1 to 128 of `A-Z a-z 0-9 _ -`, not beginning with `ses_`; generated if left out.
     pub id: Option<String>,
+    /// The id or name of a project; the session then belongs to its workspace.
     pub project: Option<String>,
     /// The caller's personal workspace if left out.
     pub workspace: Option<String>,
@@ -72,6 +73,8 @@ pub struct SessionConfig {
 pub struct Session {
     pub id: String,
     pub workspace: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// `active` or `archived`.
@@ -168,6 +171,7 @@ impl From<words::Session> for Session {
         Self {
             id: session.id.as_str().to_owned(),
             workspace: session.workspace.as_str().to_owned(),
+            project: session.project.map(|project| project.as_str().to_owned()),
             title: session.title,
             state: session.state.as_str().to_owned(),
             config: session.config.into(),

@@ -5,14 +5,18 @@ use domain::tokens as words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Without `session` or `channel`: a token of the person. With `session`: a token for one participant of it.
+/// Without `agent`, `session` or `channel`: a token of the person. With `session`: a token for one participant of it. With
+/// `agent`: a token for that agent, in one session or wherever it takes part.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateToken {
+    /// The id of an agent.
+    pub agent: Option<String>,
     pub session: Option<String>,
     /// Where several sessions have that id.
     pub workspace: Option<String>,
-    /// `orchestrator` (the default), `subagent:<type>` or `subagent:<type>:<n>`.
+    /// `orchestrator` (the default), `subagent:<type>` or `subagent:<type>:<n>`; an agent is `subagent:<its name>` unless
+    /// it is given another name here.
     pub participant: Option<String>,
     /// For a bot: `http`, `telegram` or `discord`. Admins only.
     pub channel: Option<String>,
@@ -32,6 +36,10 @@ pub struct Token {
     pub user: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,28 +70,31 @@ pub struct TokenList {
 
 impl From<words::Token> for Token {
     fn from(token: words::Token) -> Self {
-        let kind = token.kind.as_str().to_owned();
-        let (mut workspace, mut session, mut participant, mut channel) = (None, None, None, None);
-        match token.kind {
-            words::TokenKind::User => {}
-            words::TokenKind::Agent { workspace: w, session: s, participant: p } => {
-                workspace = Some(w.as_str().to_owned());
-                session = Some(s.as_str().to_owned());
-                participant = Some(p.as_str().to_owned());
-            }
-            words::TokenKind::Channel { channel: c } => channel = Some(c),
-        }
-        Self {
+        let mut told = Self {
             id: token.id.as_str().to_owned(),
-            kind,
+            kind: token.kind.as_str().to_owned(),
             user: token.user.as_str().to_owned(),
-            workspace,
-            session,
-            participant,
-            channel,
+            workspace: None,
+            project: None,
+            agent: None,
+            session: None,
+            participant: None,
+            channel: None,
             label: token.label,
             created_at: token.created_at,
             expires_at: token.expires_at,
+        };
+        match token.kind {
+            words::TokenKind::User => {}
+            words::TokenKind::Agent { workspace, agent, session, participant } => {
+                told.workspace = Some(workspace.as_str().to_owned());
+                told.project = agent.as_ref().map(|agent| agent.project.as_str().to_owned());
+                told.agent = agent.map(|agent| agent.id.as_str().to_owned());
+                told.session = session.map(|session| session.as_str().to_owned());
+                told.participant = Some(participant.as_str().to_owned());
+            }
+            words::TokenKind::Channel { channel } => told.channel = Some(channel),
         }
+        told
     }
 }

@@ -1,14 +1,16 @@
 //! Who a bearer is. A token is believed for a moment only: its row and its user are looked at again at least every
 //! second, and at once when anything was revoked in this process.
 
+use crate::sessions::SessionRef;
 use crate::signing::unauthenticated;
+use crate::tokens::{Settle, Wanted};
 use crate::{Error, House, Result};
-use domain::callers::{Caller, Credential};
-use domain::ids::TokenId;
+use domain::callers::{AgentRef, Caller, Credential};
+use domain::ids::{AgentId, SessionId, TokenId, WorkspaceId};
 use domain::participants::Participant;
 use domain::roles::Role;
 use domain::times::Timestamp;
-use domain::tokens::{Token, TokenKind};
+use domain::tokens::{AgentPlace, Token, TokenKind};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -102,18 +104,71 @@ pub(crate) async fn check_again(house: &House, signed_in: &SignedIn) -> Result<(
     house.store().read(LookUp { id: id.clone(), now: house.now() }).await.map(|_| ())
 }
 
+/// As whom a command on the house's own machine acts.
+#[derive(Debug, Clone, Default)]
+pub struct LocalActor<'a> {
+    pub user: Option<&'a str>,
+    pub participant: Option<&'a str>,
+    /// With an agent or a session the command reaches no more than a token for them would.
+    pub agent: Option<&'a str>,
+    pub session: Option<&'a str>,
+    /// Where several sessions have that id.
+    pub workspace: Option<&'a str>,
+}
+
 /// The person who runs the house, for commands given on its own machine.
-pub async fn operator(house: &House, user: Option<&str>, participant: Option<&str>) -> Result<Arc<SignedIn>> {
-    let id = domain::ids::UserId::parse(user.unwrap_or(crate::users::OWNER))?;
-    let participant = participant.map(Participant::parse_agent).transpose()?;
+pub async fn operator(house: &House, actor: LocalActor<'_>) -> Result<Arc<SignedIn>> {
+    let id = domain::ids::UserId::parse(actor.user.unwrap_or(crate::users::OWNER))?;
+    let participant = actor.participant.map(Participant::parse_agent).transpose()?;
     let user = house.store().read(crate::users::Find { id }).await?;
-    let caller = Caller {
-        participant: participant.unwrap_or_else(|| Participant::of_user(&user.id)),
+    let mut caller = Caller {
+        participant: participant.clone().unwrap_or_else(|| Participant::of_user(&user.id)),
         user: user.id,
         role: Role::Admin,
         credential: Credential::Operator,
     };
+    narrow(house, &mut caller, &actor, participant).await?;
     Ok(Arc::new(SignedIn { caller: Arc::new(caller), token: None, expires_at: None }))
+}
+
+/// Leaves a caller what a token for that agent or session would give.
+async fn narrow(
+    house: &House,
+    caller: &mut Caller,
+    actor: &LocalActor<'_>,
+    participant: Option<Participant>,
+) -> Result<()> {
+    let session = actor.session.map(|id| SessionRef::parse(id, actor.workspace.map(str::to_owned)));
+    let session = session.transpose()?;
+    let wanted = match (actor.agent.map(AgentId::parse).transpose()?, session) {
+        (Some(agent), session) => Wanted::Agent { agent, session, participant },
+        (None, Some(session)) => Wanted::Session { session, participant },
+        (None, None) => return Ok(()),
+    };
+    let settle = Settle { caller: Arc::new(caller.clone()), user: caller.user.clone(), wanted };
+    if let (TokenKind::Agent { workspace, agent, session, participant }, _) = house.store().read(settle).await? {
+        caller.credential = agent_credential(&workspace, agent.as_ref(), session.as_ref())?;
+        caller.participant = participant;
+        // Nothing that a role would open.
+        caller.role = Role::Guest;
+    }
+    Ok(())
+}
+
+fn agent_credential(
+    workspace: &WorkspaceId,
+    agent: Option<&AgentPlace>,
+    session: Option<&SessionId>,
+) -> Result<Credential> {
+    let (workspace, session) = (workspace.clone(), session.cloned());
+    match (agent, session) {
+        (Some(AgentPlace { project, id }), session) => {
+            let agent = AgentRef { workspace, project: project.clone(), id: id.clone() };
+            Ok(Credential::Agent { agent, session })
+        }
+        (None, Some(session)) => Ok(Credential::Session { workspace, session }),
+        (None, None) => Err(unauthenticated().into()),
+    }
 }
 
 struct LookUp {
@@ -130,8 +185,8 @@ impl Operation for LookUp {
         let user = tx.user(&token.user).await?.ok_or_else(unauthenticated)?;
         let (participant, credential) = match &token.kind {
             TokenKind::User => (Participant::of_user(&user.id), Credential::User),
-            TokenKind::Agent { workspace, session, participant } => {
-                (participant.clone(), Credential::Session { workspace: workspace.clone(), session: session.clone() })
+            TokenKind::Agent { workspace, agent, session, participant } => {
+                (participant.clone(), agent_credential(workspace, agent.as_ref(), session.as_ref())?)
             }
             TokenKind::Channel { channel } => {
                 (Participant::of_user(&user.id), Credential::Channel { channel: channel.clone() })

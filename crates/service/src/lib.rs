@@ -4,6 +4,7 @@
 //! function of `domain`, act and record in one transaction. Doors call these functions and add nothing. Nothing
 //! here knows HTTP, and no SQL is written here.
 
+pub mod agents;
 pub mod audit;
 pub mod authority;
 pub mod backups;
@@ -15,9 +16,10 @@ pub mod health;
 pub mod house;
 pub mod housekeeping;
 pub mod idempotency;
+pub mod items;
 pub mod paging;
+pub mod projects;
 pub mod prompts;
-pub mod seats;
 pub mod sessions;
 pub mod shared_context;
 pub mod sign_in;
@@ -28,6 +30,7 @@ pub mod surroundings;
 mod token_counts;
 pub mod tokens;
 pub mod users;
+mod workspaces;
 
 pub use ctx::Ctx;
 pub use error::{Error, Result};

@@ -1,9 +1,11 @@
 //! Sessions: made, archived and deleted by people, never by an agent's tool call.
 
 use crate::paging::{Listed, Page};
+use crate::projects::{self, ProjectRef};
+use crate::workspaces::{self, require_member};
 use crate::{Ctx, Error, Result, idempotency, shared_context};
 use domain::audit::AuditRecord;
-use domain::callers::{Caller, Credential};
+use domain::callers::{AgentRef, Caller, Credential, only_delivers};
 use domain::ids::{SessionId, UserId, WorkspaceId};
 use domain::roles::Role;
 use domain::sessions::{ContextCounters, Session, SessionConfig, SessionConfigChoice, SessionState, check_title};
@@ -28,21 +30,17 @@ impl SessionRef {
     pub(crate) fn turn(&self, caller: &Caller) -> WorkspaceId {
         match &caller.credential {
             Credential::Session { workspace, .. } => workspace.clone(),
+            Credential::Agent { agent, .. } => agent.workspace.clone(),
             _ => WorkspaceId::personal(&caller.user),
         }
     }
-}
-
-/// `personal` is everybody's word for their own.
-fn named_workspace(text: &str, user: &UserId) -> Result<WorkspaceId> {
-    if text == "personal" { Ok(WorkspaceId::personal(user)) } else { Ok(WorkspaceId::parse(text)?) }
 }
 
 /// Finds the one session of that id among those a user can see.
 pub(crate) async fn find_seen_by(tx: &mut Tx, user: &UserId, reference: &SessionRef) -> Result<Session> {
     let mut seen = tx.sessions_seen_by(user, &reference.id).await?;
     if let Some(text) = &reference.workspace {
-        let Ok(workspace) = named_workspace(text, user) else { return Err(Refusal::session_not_found().into()) };
+        let Ok(workspace) = workspaces::named(text, user) else { return Err(Refusal::session_not_found().into()) };
         seen.retain(|session| session.workspace == workspace);
         if seen.is_empty() && tx.is_member(user, &workspace).await? {
             seen.extend(tx.scope(&workspace).sessions().get(&reference.id).await?);
@@ -73,17 +71,49 @@ pub(crate) async fn find(tx: &mut Tx, caller: &Caller, reference: &SessionRef) -
     match &caller.credential {
         Credential::User | Credential::Operator => find_seen_by(tx, &caller.user, reference).await,
         Credential::Session { workspace, session } => {
-            let exact = SessionRef { id: session.clone(), workspace: Some(workspace.as_str().to_owned()) };
-            let asked = reference.workspace.as_deref();
-            let names_it = reference.id == *session && asked.is_none_or(|asked| asked == workspace.as_str());
-            if names_it {
-                find_seen_by(tx, &caller.user, &exact).await
-            } else {
-                Err(Refusal::session_not_found().into())
-            }
+            find_only(tx, &caller.user, reference, workspace, Some(session)).await
         }
-        Credential::Channel { .. } => Err(Refusal::forbidden("a channel token only delivers messages").into()),
+        Credential::Agent { agent, session } => {
+            let found = find_only(tx, &caller.user, reference, &agent.workspace, session.as_ref()).await?;
+            if session.is_none() {
+                may_take_part(&found, agent, &caller.user)?;
+            }
+            Ok(found)
+        }
+        Credential::Channel { .. } => Err(only_delivers().into()),
     }
+}
+
+/// Finds a session in the one workspace that a token is for, and only the one session if it is for one.
+async fn find_only(
+    tx: &mut Tx,
+    user: &UserId,
+    reference: &SessionRef,
+    workspace: &WorkspaceId,
+    only: Option<&SessionId>,
+) -> Result<Session> {
+    let elsewhere = reference
+        .workspace
+        .as_deref()
+        .is_some_and(|asked| workspaces::named(asked, user).ok().as_ref() != Some(workspace));
+    if elsewhere || only.is_some_and(|only| reference.id != *only) {
+        return Err(Refusal::session_not_found().into());
+    }
+    let exact = SessionRef { id: reference.id.clone(), workspace: Some(workspace.as_str().to_owned()) };
+    find_seen_by(tx, user, &exact).await
+}
+
+/// Which sessions an agent joins that was not sent into a certain one: of its own project, or of none. Where keys are
+/// hidden from some, only for the session's creator, who alone hands out participants there.
+fn may_take_part(session: &Session, agent: &AgentRef, user: &UserId) -> Result<()> {
+    if session.project.as_ref().is_some_and(|project| *project != agent.project) {
+        return Err(Refusal::session_not_found().into());
+    }
+    if session.config.acl && session.created_by != *user {
+        let message = "in a session with access lists only its creator's agents take part";
+        return Err(Refusal::forbidden(message).into());
+    }
+    Ok(())
 }
 
 /// Finds a session for a person who manages it.
@@ -113,14 +143,23 @@ pub async fn create(ctx: &Ctx, input: CreateSession) -> Result<Session> {
     if let Some(title) = &input.title {
         check_title(title)?;
     }
-    if input.project.is_some() {
-        return Err(Refusal::new(Code::ProjectNotFound, "there is no project of that id that you can see").into());
-    }
     let config = input.config.settle()?;
-    let workspace = named_workspace(input.workspace.as_deref().unwrap_or("personal"), &ctx.caller.user)?;
+    let place = match input.project {
+        Some(id_or_name) => Place::Project(ProjectRef { id_or_name, workspace: input.workspace }),
+        None => {
+            let named = input.workspace.as_deref().unwrap_or("personal");
+            Place::Workspace(workspaces::named(named, &ctx.caller.user)?)
+        }
+    };
     let (caller, now, uid) = (ctx.caller.clone(), ctx.now(), ctx.house.unique().simple().to_string());
-    let operation = Create { caller, now, id, uid, workspace, title: input.title, config };
+    let operation = Create { caller, now, id, uid, place, title: input.title, config };
     idempotency::write(ctx, &WorkspaceId::personal(&ctx.caller.user), operation).await
+}
+
+/// Where a new session belongs.
+enum Place {
+    Workspace(WorkspaceId),
+    Project(ProjectRef),
 }
 
 struct Create {
@@ -128,7 +167,7 @@ struct Create {
     now: Timestamp,
     id: SessionId,
     uid: String,
-    workspace: WorkspaceId,
+    place: Place,
     title: Option<String>,
     config: SessionConfig,
 }
@@ -138,27 +177,36 @@ impl Operation for Create {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Session> {
-        if !tx.is_member(&self.caller.user, &self.workspace).await? {
-            let message = "there is no workspace of that name that you can see";
-            return Err(Refusal::new(Code::WorkspaceNotFound, message).into());
-        }
+        let (workspace, project, conventions) = match &self.place {
+            Place::Workspace(workspace) => {
+                require_member(tx, &self.caller.user, workspace).await?;
+                (workspace.clone(), None, None)
+            }
+            Place::Project(reference) => {
+                let project = projects::find(tx, &self.caller, reference).await?;
+                (project.workspace, Some(project.id), project.key_conventions)
+            }
+        };
+        let mut config = self.config.clone();
+        config.key_conventions = config.key_conventions.or(conventions);
         let session = Session {
-            workspace: self.workspace.clone(),
+            workspace: workspace.clone(),
             id: self.id.clone(),
             uid: self.uid.clone(),
+            project,
             title: self.title.clone(),
             state: SessionState::Active,
-            config: self.config.clone(),
+            config,
             created_by: self.caller.user.clone(),
             created_at: self.now,
             archived_at: None,
             counters: ContextCounters::default(),
         };
-        if !tx.scope(&self.workspace).sessions().create(&session).await? {
+        if !tx.scope(&workspace).sessions().create(&session).await? {
             return Err(Refusal::new(Code::SessionExists, "this workspace has a session of that id already").into());
         }
         let record = AuditRecord::new(&self.caller, "session.create", self.now).in_session(&self.id);
-        tx.scope(&self.workspace).audit().append(record);
+        tx.scope(&workspace).audit().append(record);
         Ok(session)
     }
 }
@@ -191,7 +239,7 @@ pub async fn list(ctx: &Ctx, workspace: Option<&str>, page: Page) -> Result<List
     ctx.caller.require_person()?;
     let limit = page.limit()?;
     let mut after = page.after(2)?;
-    let workspace = workspace.map(|text| named_workspace(text, &ctx.caller.user)).transpose()?;
+    let workspace = workspace.map(|text| workspaces::named(text, &ctx.caller.user)).transpose()?;
     let (after_id, after_workspace) = (after.remove(1), after.remove(0));
     let user = ctx.caller.user.clone();
     let operation = List { user, workspace, after: (after_workspace, after_id), limit: limit + 1 };
@@ -272,15 +320,26 @@ impl Operation for Delete {
 
     async fn run(&self, tx: &mut Tx) -> Result<()> {
         let session = find_managed(tx, &self.caller, &self.reference).await?;
-        tx.scope(&session.workspace).sessions().remove(&session.id).await?;
-        tx.revoke_session_tokens(&session.workspace, &session.id, self.now).await?;
-        tx.forget_outcomes_of(&session.uid).await?;
-        // Tokens and open streams of this session end with the commit.
-        tx.rights_shrank();
+        remove(tx, &session.workspace, (&session.id, &session.uid), self.now).await?;
         let record = AuditRecord::new(&self.caller, "session.delete", self.now).in_session(&session.id);
         tx.scope(&session.workspace).audit().append(record);
         Ok(())
     }
+}
+
+/// Takes a session away with its tokens and the answers kept about it.
+pub(crate) async fn remove(
+    tx: &mut Tx,
+    workspace: &WorkspaceId,
+    (id, uid): (&SessionId, &str),
+    now: Timestamp,
+) -> Result<()> {
+    tx.scope(workspace).sessions().remove(id).await?;
+    tx.revoke_session_tokens(workspace, id, now).await?;
+    tx.forget_outcomes_of(uid).await?;
+    // Tokens and open streams of this session end with the commit.
+    tx.rights_shrank();
+    Ok(())
 }
 
 /// Finds a session for its owner's or an admin's whole view, wherever it is.
@@ -292,7 +351,7 @@ pub(crate) async fn find_for_inspection(tx: &mut Tx, caller: &Caller, reference:
     }
     match &reference.workspace {
         Some(text) => {
-            let workspace = named_workspace(text, &caller.user).map_err(|_| Refusal::session_not_found())?;
+            let workspace = workspaces::named(text, &caller.user).map_err(|_| Refusal::session_not_found())?;
             Ok(tx.scope(&workspace).sessions().get(&reference.id).await?.ok_or_else(Refusal::session_not_found)?)
         }
         None => one_of(tx.sessions_anywhere(&reference.id).await?),

@@ -1,10 +1,10 @@
 //! Tokens as text: JWTs, one algorithm, every claim required and typed. Whether one still holds is `authority`'s to say.
 
 use crate::Result;
-use domain::ids::{SessionId, TokenId, UserId, WorkspaceId};
+use domain::ids::{AgentId, ProjectId, SessionId, TokenId, UserId, WorkspaceId};
 use domain::participants::Participant;
 use domain::times::Timestamp;
-use domain::tokens::{Token, TokenKind};
+use domain::tokens::{AgentPlace, Token, TokenKind};
 use domain::{Code, Refusal};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,10 @@ struct Claims {
     kind: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     workspace: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     session: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,15 +78,19 @@ impl Signer {
             jti: token.id.as_str().to_owned(),
             kind: token.kind.as_str().to_owned(),
             workspace: None,
+            project: None,
+            agent: None,
             session: None,
             participant: None,
             channel: None,
         };
         match &token.kind {
             TokenKind::User => {}
-            TokenKind::Agent { workspace, session, participant } => {
+            TokenKind::Agent { workspace, agent, session, participant } => {
                 claims.workspace = Some(workspace.as_str().to_owned());
-                claims.session = Some(session.as_str().to_owned());
+                claims.project = agent.as_ref().map(|agent| agent.project.as_str().to_owned());
+                claims.agent = agent.as_ref().map(|agent| agent.id.as_str().to_owned());
+                claims.session = session.as_ref().map(|session| session.as_str().to_owned());
                 claims.participant = Some(participant.as_str().to_owned());
             }
             TokenKind::Channel { channel } => claims.channel = Some(channel.clone()),
@@ -112,14 +120,26 @@ impl Signer {
 
 impl Claims {
     fn token_kind(&self) -> Option<TokenKind> {
-        match (self.kind.as_str(), &self.workspace, &self.session, &self.participant, &self.channel) {
-            ("user", None, None, None, None) => Some(TokenKind::User),
-            ("agent", Some(workspace), Some(session), Some(participant), None) => Some(TokenKind::Agent {
+        let agent = match (&self.project, &self.agent) {
+            (None, None) => None,
+            (Some(project), Some(id)) => Some(AgentPlace {
+                project: ProjectId::from_trusted(project.clone()),
+                id: AgentId::from_trusted(id.clone()),
+            }),
+            _ => return None,
+        };
+        let nothing_more = agent.is_none() && self.session.is_none();
+        match (self.kind.as_str(), &self.workspace, &self.participant, &self.channel) {
+            ("user", None, None, None) if nothing_more => Some(TokenKind::User),
+            ("agent", Some(workspace), Some(participant), None) if !nothing_more => Some(TokenKind::Agent {
                 workspace: WorkspaceId::from_trusted(workspace.clone()),
-                session: SessionId::from_trusted(session.clone()),
+                agent,
+                session: self.session.clone().map(SessionId::from_trusted),
                 participant: Participant::from_trusted(participant.clone()),
             }),
-            ("channel", None, None, None, Some(channel)) => Some(TokenKind::Channel { channel: channel.clone() }),
+            ("channel", None, None, Some(channel)) if nothing_more => {
+                Some(TokenKind::Channel { channel: channel.clone() })
+            }
             _ => None,
         }
     }

@@ -3,22 +3,28 @@
 //! A stream reads the log and is only woken by the fan-out, so it can neither skip nor repeat. It ends when its
 //! credential does, when it may no longer see what it shows, or when the reader goes.
 
+mod logs;
+
 use crate::authority::SignedIn;
+use crate::projects::{self, ProjectRef};
 use crate::sessions::{Get, SessionRef};
 use crate::users::Memberships;
-use crate::{Ctx, Error, House, Result, standing};
-use domain::events::RecordedEvent;
+use crate::{Ctx, House, Result, standing};
+use domain::Refusal;
+use domain::events::{RecordedEvent, StreamId};
 use domain::ids::{SessionId, UserId, WorkspaceId};
+use domain::items::ItemScope;
 use domain::keys::KeySelection;
+use domain::projects::Project;
 use domain::sessions::Session;
 use domain::times::Timestamp;
+use logs::{HouseBounds, ItemBounds, OwnScope, ProjectLog, SessionBounds, StreamLog, UserLog};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Bell, News, Operation, Tx, Watch};
+use store::{Bell, News, Watch};
 use tokio::sync::watch;
 
-const READ_AT_ONCE: u64 = 256;
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// What a stream shows.
@@ -46,8 +52,27 @@ pub enum Start {
 
 /// What is being watched, and how news of it arrive.
 enum Source {
-    Session { workspace: WorkspaceId, session: SessionId, uid: String, watch: Watch },
-    User { user: UserId, bell: Bell },
+    /// Numbered by itself: its events come straight from the fan-out.
+    Stream { workspace: WorkspaceId, stream: StreamId, watch: Watch, of: Numbered },
+    /// Picked out of the house's log.
+    Log { bell: Bell, of: Picked },
+}
+
+/// Whose numbers they are.
+enum Numbered {
+    Session {
+        id: SessionId,
+        uid: String,
+    },
+    /// The items that the token's agent works on.
+    Items {
+        scope: ItemScope,
+    },
+}
+
+enum Picked {
+    User,
+    Project(Box<Project>),
 }
 
 pub struct EventStream {
@@ -73,17 +98,41 @@ pub async fn of_session(
     let rights = ctx.house.authority().watch();
     let caller = ctx.caller.clone();
     let session = ctx.house.store().read(Get { caller, reference }).await?;
-    // Watched before the log is read, so that nothing falls in between.
-    let watch = ctx.house.store().watch_session(&session.workspace, &session.id);
-    let (workspace, id, uid) = (session.workspace.clone(), session.id.clone(), session.uid.clone());
-    let bounds = ctx.house.store().read(SessionBounds { workspace: workspace.clone(), session: id.clone() }).await?;
-    let (cursor, reset) = place(start, bounds);
-    let mut ready = VecDeque::new();
-    if reset {
-        ready.push_back(Item::Reset { id: cursor, at: ctx.now(), session: Some(Box::new(session)) });
-    }
-    let source = Source::Session { workspace, session: id, uid, watch };
-    Ok(EventStream { house: ctx.house.clone(), signed_in, source, selection, cursor, caught_up: false, ready, rights })
+    let stream = StreamId::of_session(&session.id);
+    let of = Numbered::Session { id: session.id.clone(), uid: session.uid.clone() };
+    let snapshot = Some(Box::new(session.clone()));
+    let opened = Opened { ctx, signed_in, selection, rights };
+    opened.numbered(session.workspace, stream, of, start, snapshot).await
+}
+
+/// The events of the items that the caller's agent works on.
+pub async fn of_items(
+    ctx: &Ctx,
+    signed_in: Arc<SignedIn>,
+    selection: KeySelection,
+    start: Start,
+) -> Result<EventStream> {
+    let rights = ctx.house.authority().watch();
+    let scope = ctx.house.store().read(OwnScope { caller: ctx.caller.clone() }).await?;
+    let (workspace, stream) = (scope.workspace().clone(), StreamId::of_items(&scope));
+    let opened = Opened { ctx, signed_in, selection, rights };
+    opened.numbered(workspace, stream, Numbered::Items { scope }, start, None).await
+}
+
+/// The events of one project.
+pub async fn of_project(
+    ctx: &Ctx,
+    signed_in: Arc<SignedIn>,
+    reference: ProjectRef,
+    selection: KeySelection,
+    start: Start,
+) -> Result<EventStream> {
+    ctx.caller.require_person()?;
+    let rights = ctx.house.authority().watch();
+    let project = ctx.house.store().read(projects::Find { caller: ctx.caller.clone(), reference }).await?;
+    let bell = ctx.house.store().bell(std::slice::from_ref(&project.workspace));
+    let source = Source::Log { bell, of: Picked::Project(Box::new(project)) };
+    Opened { ctx, signed_in, selection, rights }.picked(source, start).await
 }
 
 /// The events of every workspace that the caller is a member of.
@@ -95,16 +144,54 @@ pub async fn of_user(
 ) -> Result<EventStream> {
     ctx.caller.require_person()?;
     let rights = ctx.house.authority().watch();
-    let user = ctx.caller.user.clone();
-    let bell = bell(&ctx.house, &user).await?;
-    let bounds = ctx.house.store().read(HouseBounds).await?;
-    let (cursor, reset) = place(start, bounds);
-    let mut ready = VecDeque::new();
-    if reset {
-        ready.push_back(Item::Reset { id: cursor, at: ctx.now(), session: None });
+    let bell = bell(&ctx.house, &ctx.caller.user).await?;
+    let source = Source::Log { bell, of: Picked::User };
+    Opened { ctx, signed_in, selection, rights }.picked(source, start).await
+}
+
+/// A stream that is being opened. Rights are watched from before anything was looked at.
+struct Opened<'c> {
+    ctx: &'c Ctx,
+    signed_in: Arc<SignedIn>,
+    selection: KeySelection,
+    rights: watch::Receiver<u64>,
+}
+
+impl Opened<'_> {
+    async fn numbered(
+        self,
+        workspace: WorkspaceId,
+        stream: StreamId,
+        of: Numbered,
+        start: Start,
+        session: Option<Box<Session>>,
+    ) -> Result<EventStream> {
+        let store = self.ctx.house.store();
+        // Watched before the log is read, so that nothing falls in between.
+        let watch = store.watch(&workspace, &stream);
+        let bounds = match &of {
+            Numbered::Session { id, .. } => {
+                store.read(SessionBounds { workspace: workspace.clone(), session: id.clone() }).await?
+            }
+            Numbered::Items { scope } => store.read(ItemBounds { scope: scope.clone() }).await?,
+        };
+        let (cursor, is_lost) = place(start, bounds);
+        let reset = is_lost.then(|| Item::Reset { id: cursor, at: self.ctx.now(), session });
+        Ok(self.stream(Source::Stream { workspace, stream, watch, of }, cursor, reset))
     }
-    let source = Source::User { user, bell };
-    Ok(EventStream { house: ctx.house.clone(), signed_in, source, selection, cursor, caught_up: false, ready, rights })
+
+    async fn picked(self, source: Source, start: Start) -> Result<EventStream> {
+        let bounds = self.ctx.house.store().read(HouseBounds).await?;
+        let (cursor, is_lost) = place(start, bounds);
+        let reset = is_lost.then(|| Item::Reset { id: cursor, at: self.ctx.now(), session: None });
+        Ok(self.stream(source, cursor, reset))
+    }
+
+    fn stream(self, source: Source, cursor: u64, reset: Option<Item>) -> EventStream {
+        let Self { ctx, signed_in, selection, rights } = self;
+        let (house, ready) = (ctx.house.clone(), reset.into_iter().collect());
+        EventStream { house, signed_in, source, selection, cursor, caught_up: false, ready, rights }
+    }
 }
 
 async fn bell(house: &House, user: &UserId) -> Result<Bell> {
@@ -172,10 +259,10 @@ impl EventStream {
 
     /// An event that came straight from the fan-out is shown if it is the very next one; else the log is read.
     fn take(&mut self, event: Arc<RecordedEvent>) {
-        if event.session_seq == self.cursor + 1 {
-            self.cursor = event.session_seq;
-            self.show(event.session_seq, event);
-        } else if event.session_seq > self.cursor {
+        if event.stream_seq == self.cursor + 1 {
+            self.cursor = event.stream_seq;
+            self.show(event.stream_seq, event);
+        } else if event.stream_seq > self.cursor {
             self.caught_up = false;
         }
     }
@@ -189,23 +276,29 @@ impl EventStream {
 
     /// Reads what the log has beyond the cursor; answers whether there was anything.
     async fn read_log(&mut self) -> Result<bool> {
-        let (found, by_session) = match &self.source {
-            Source::Session { workspace, session, .. } => {
-                let (workspace, session) = (workspace.clone(), session.clone());
-                (self.house.store().read(SessionLog { workspace, session, after: self.cursor }).await?, true)
+        let (store, after) = (self.house.store(), self.cursor);
+        let (found, is_numbered) = match &self.source {
+            Source::Stream { workspace, stream, .. } => {
+                let (workspace, stream) = (workspace.clone(), stream.clone());
+                (store.read(StreamLog { workspace, stream, after }).await?, true)
             }
-            Source::User { user, .. } => {
-                (self.house.store().read(UserLog { user: user.clone(), after: self.cursor }).await?, false)
+            Source::Log { of: Picked::User, .. } => {
+                let user = self.signed_in.caller.user.clone();
+                (store.read(UserLog { user, after }).await?, false)
+            }
+            Source::Log { of: Picked::Project(project), .. } => {
+                let (workspace, project) = (project.workspace.clone(), project.id.clone());
+                (store.read(ProjectLog { workspace, project, after }).await?, false)
             }
         };
         let any = !found.is_empty();
         // A reader so slow that what it has not seen is forgotten already has to look for itself.
-        if by_session && found.first().is_some_and(|event| event.session_seq > self.cursor + 1) {
-            let id = found[0].session_seq - 1;
+        if is_numbered && found.first().is_some_and(|event| event.stream_seq > self.cursor + 1) {
+            let id = found[0].stream_seq - 1;
             self.ready.push_back(Item::Reset { id, at: self.house.now(), session: None });
         }
         for event in found {
-            let id = if by_session { event.session_seq } else { event.seq };
+            let id = if is_numbered { event.stream_seq } else { event.seq };
             self.cursor = id;
             self.show(id, Arc::new(event));
         }
@@ -227,18 +320,26 @@ impl EventStream {
     /// Somebody's rights shrank: maybe this reader's.
     async fn check_rights(&mut self) -> Result<()> {
         standing::check(&self.house, &self.signed_in).await?;
+        let (store, caller) = (self.house.store(), self.signed_in.caller.clone());
         match &mut self.source {
-            Source::Session { workspace, session, uid, .. } => {
+            Source::Stream { workspace, of: Numbered::Session { id, uid }, .. } => {
                 let workspace = Some(workspace.as_str().to_owned());
-                let reference = SessionRef { id: session.clone(), workspace };
-                let caller = self.signed_in.caller.clone();
-                let found = self.house.store().read(Get { caller, reference }).await?;
+                let found = store.read(Get { caller, reference: SessionRef { id: id.clone(), workspace } }).await?;
                 // Another session may have been given the same id since.
-                if found.uid == *uid { Ok(()) } else { Err(domain::Refusal::session_not_found().into()) }
+                if found.uid == *uid { Ok(()) } else { Err(Refusal::session_not_found().into()) }
             }
-            Source::User { user, bell: old } => {
-                *old = bell(&self.house, user).await?;
+            Source::Stream { of: Numbered::Items { scope }, .. } => {
+                let now = store.read(OwnScope { caller }).await?;
+                if now == *scope { Ok(()) } else { Err(Refusal::agent_not_found().into()) }
+            }
+            Source::Log { of: Picked::User, bell: old } => {
+                *old = bell(&self.house, &caller.user).await?;
                 Ok(())
+            }
+            Source::Log { of: Picked::Project(project), .. } => {
+                let id_or_name = project.id.as_str().to_owned();
+                let reference = ProjectRef { id_or_name, workspace: None };
+                store.read(projects::Find { caller, reference }).await.map(drop)
             }
         }
     }
@@ -247,68 +348,11 @@ impl EventStream {
 impl Source {
     async fn news(&mut self) -> Option<News> {
         match self {
-            Self::Session { watch, .. } => Some(watch.next().await),
-            Self::User { bell, .. } => {
+            Self::Stream { watch, .. } => Some(watch.next().await),
+            Self::Log { bell, .. } => {
                 bell.rung().await;
                 None
             }
         }
-    }
-}
-
-struct SessionBounds {
-    workspace: WorkspaceId,
-    session: SessionId,
-}
-
-impl Operation for SessionBounds {
-    type Output = (u64, u64);
-    type Error = Error;
-
-    async fn run(&self, tx: &mut Tx) -> Result<(u64, u64)> {
-        let session = tx.scope(&self.workspace).sessions().get(&self.session).await?;
-        let newest = session.map_or(0, |session| session.counters.event_seq);
-        let first = tx.scope(&self.workspace).events().after(&self.session, 0, 1).await?;
-        Ok((first.first().map_or(newest + 1, |event| event.session_seq), newest))
-    }
-}
-
-struct HouseBounds;
-
-impl Operation for HouseBounds {
-    type Output = (u64, u64);
-    type Error = Error;
-
-    async fn run(&self, tx: &mut Tx) -> Result<(u64, u64)> {
-        Ok(tx.event_bounds().await?)
-    }
-}
-
-struct SessionLog {
-    workspace: WorkspaceId,
-    session: SessionId,
-    after: u64,
-}
-
-impl Operation for SessionLog {
-    type Output = Vec<RecordedEvent>;
-    type Error = Error;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<RecordedEvent>> {
-        Ok(tx.scope(&self.workspace).events().after(&self.session, self.after, READ_AT_ONCE).await?)
-    }
-}
-
-struct UserLog {
-    user: UserId,
-    after: u64,
-}
-
-impl Operation for UserLog {
-    type Output = Vec<RecordedEvent>;
-    type Error = Error;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<RecordedEvent>> {
-        Ok(tx.events_seen_by(&self.user, self.after, READ_AT_ONCE).await?)
     }
 }

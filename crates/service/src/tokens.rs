@@ -1,30 +1,24 @@
 //! Tokens: made, listed and revoked by the people they belong to.
 
+mod kinds;
+
+pub use kinds::Wanted;
+
 use crate::paging::{Listed, Page};
-use crate::sessions::{self, SessionRef};
-use crate::users::{self, house_chain};
+use crate::users;
 use crate::{Ctx, Error, Result, idempotency};
 use domain::audit::AuditRecord;
 use domain::callers::Caller;
 use domain::ids::{TokenId, UserId, WorkspaceId};
-use domain::participants::Participant;
-use domain::sessions::Session;
 use domain::times::Timestamp;
 use domain::tokens::{Token, TokenKind};
 use domain::{Code, Refusal};
+pub(crate) use kinds::Settle;
 use std::sync::Arc;
 use store::{Operation, Tx};
 
 const LABEL_LONGEST: usize = 100;
 const CHANNELS: [&str; 3] = ["http", "telegram", "discord"];
-
-/// What kind of token is wanted.
-#[derive(Debug, Clone)]
-pub enum Wanted {
-    User,
-    Session { session: SessionRef, participant: Option<Participant> },
-    Channel { channel: String },
-}
 
 #[derive(Debug, Clone)]
 pub struct CreateToken {
@@ -62,7 +56,9 @@ pub async fn create(ctx: &Ctx, input: CreateToken) -> Result<Issued> {
     let wanted = now.plus_seconds(input.ttl_seconds);
     let expires_at = ctx.token.as_ref().map_or(wanted, |(_, maker_ends)| wanted.min(*maker_ends));
     let made_by = ctx.token.as_ref().map(|(maker, _)| maker.clone());
-    let operation = Create { caller: ctx.caller.clone(), user, id, now, expires_at, made_by, input };
+    let kind = Settle { caller: ctx.caller.clone(), user: user.clone(), wanted: input.wanted };
+    let (caller, label) = (ctx.caller.clone(), input.label);
+    let operation = Create { caller, user, id, now, expires_at, made_by, label, kind };
     let turn = WorkspaceId::personal(&ctx.caller.user);
     let token = idempotency::write(ctx, &turn, operation).await?;
     Ok(Issued { text: ctx.house.signer().sign(&token)?, token })
@@ -75,7 +71,8 @@ struct Create {
     now: Timestamp,
     expires_at: Timestamp,
     made_by: Option<TokenId>,
-    input: CreateToken,
+    label: Option<String>,
+    kind: Settle,
 }
 
 impl Operation for Create {
@@ -84,12 +81,12 @@ impl Operation for Create {
 
     async fn run(&self, tx: &mut Tx) -> Result<Token> {
         tx.user(&self.user).await?.ok_or_else(users::not_found)?;
-        let (kind, chain) = self.settle(tx).await?;
+        let (kind, chain) = self.kind.run(tx).await?;
         let token = Token {
             id: self.id.clone(),
             user: self.user.clone(),
             kind,
-            label: self.input.label.clone(),
+            label: self.label.clone(),
             created_at: self.now,
             expires_at: self.expires_at,
             revoked_at: None,
@@ -102,31 +99,6 @@ impl Operation for Create {
 }
 
 impl Create {
-    /// The token's kind, and the chain its audit row belongs to.
-    async fn settle(&self, tx: &mut Tx) -> Result<(TokenKind, WorkspaceId)> {
-        match &self.input.wanted {
-            Wanted::User => Ok((TokenKind::User, WorkspaceId::personal(&self.user))),
-            Wanted::Channel { channel } => Ok((TokenKind::Channel { channel: channel.clone() }, house_chain())),
-            Wanted::Session { session, participant } => {
-                let session = sessions::find_seen_by(tx, &self.user, session).await?;
-                self.may_speak_for_others(&session)?;
-                let participant = participant.clone().unwrap_or_else(Participant::orchestrator);
-                let workspace = session.workspace;
-                let kind = TokenKind::Agent { workspace: workspace.clone(), session: session.id, participant };
-                Ok((kind, workspace))
-            }
-        }
-    }
-
-    /// Where keys are hidden from some, a token for another participant could show its maker what the maker may
-    /// not see. There only the session's creator hands them out.
-    fn may_speak_for_others(&self, session: &Session) -> Result<()> {
-        if !session.config.acl || session.created_by == self.user || self.caller.is_operator() {
-            return Ok(());
-        }
-        Err(Refusal::forbidden("in a session with access lists only its creator makes tokens for participants").into())
-    }
-
     fn record(&self, token: &Token) -> AuditRecord {
         let record = AuditRecord::new(&self.caller, "token.create", self.now)
             .with("token", token.id.as_str())
@@ -134,8 +106,10 @@ impl Create {
             .with("user", token.user.as_str())
             .with("expires_at", token.expires_at.to_string());
         match &token.kind {
-            TokenKind::Agent { session, participant, .. } => {
-                record.in_session(session).with("participant", participant.as_str())
+            TokenKind::Agent { agent, session, participant, .. } => {
+                let record = record.with("participant", participant.as_str());
+                let record = session.iter().fold(record, AuditRecord::in_session);
+                agent.iter().fold(record, |record, agent| record.with("agent", agent.id.as_str()))
             }
             TokenKind::Channel { channel } => record.with("channel", channel.as_str()),
             TokenKind::User => record,

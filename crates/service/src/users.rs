@@ -1,10 +1,11 @@
 //! People of the house.
 
 use crate::paging::{Listed, Page};
-use crate::{Ctx, Error, House, Result, idempotency};
+use crate::{Ctx, Error, House, Result, idempotency, items, projects};
 use domain::audit::{AuditRecord, HOUSE};
 use domain::callers::{Caller, Credential};
 use domain::ids::{UserId, WorkspaceId};
+use domain::items::ItemScope;
 use domain::participants::Participant;
 use domain::roles::Role;
 use domain::times::Timestamp;
@@ -176,9 +177,14 @@ impl Operation for Remove {
         }
         keep_an_admin(tx, &user).await?;
         let personal = WorkspaceId::personal(&self.id);
+        for project in tx.scope(&personal).projects().ids().await? {
+            projects::remove(tx, &personal, &project, self.now).await?;
+        }
         for session in tx.sessions_of(&personal).await? {
             tx.scope(&personal).sessions().remove(&session).await?;
         }
+        items::remove_scope(tx, &ItemScope::of_user(&self.id)).await?;
+        tx.remove_publications_of(&self.id).await?;
         tx.remove_user(&self.id, self.now).await?;
         tx.rights_shrank();
         tx.scope(&house_chain()).audit().append(self.record.clone());

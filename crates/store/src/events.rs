@@ -4,8 +4,9 @@ use crate::connection::Insert;
 use crate::rows::{Param, Row, columns, from_json, params, to_json};
 use crate::sums::{self, Sum};
 use crate::{Result, Tx};
-use domain::events::{Event, RecordedEvent};
-use domain::ids::{SessionId, UserId, WorkspaceId};
+use domain::events::{Event, RecordedEvent, StreamId};
+use domain::ids::{ProjectId, SessionId, UserId, WorkspaceId};
+use domain::items::ItemScope;
 use domain::sessions::ContextCounters;
 use domain::times::Timestamp;
 use std::sync::Arc;
@@ -28,14 +29,16 @@ impl Default for Retention {
     }
 }
 
-/// Reads `seq, session_seq, workspace, session, kind, key, readable_by, data, sum`.
+/// Reads `seq, session_seq, workspace, session, kind, key, readable_by, data, project, sum`. The column `session` holds the
+/// name of the stream, which for most is a session's id.
 fn read(mut row: Row) -> Result<RecordedEvent> {
-    let (seq, session_seq) = (row.count()?, row.count()?);
+    let (seq, stream_seq) = (row.count()?, row.count()?);
     let workspace = WorkspaceId::from_trusted(row.text()?);
-    let session = SessionId::from_trusted(row.text()?);
+    let stream = StreamId::from_trusted(row.text()?);
     let (kind, key, readers, data) = (row.text()?, row.optional_text()?, row.optional_text()?, row.text()?);
     let readable_by = readers.as_deref().map(from_json).transpose()?;
-    let event = RecordedEvent { seq, session_seq, workspace, session, kind, key, readable_by, data };
+    let project = row.optional_text()?.map(ProjectId::from_trusted);
+    let event = RecordedEvent { seq, stream_seq, workspace, stream, project, kind, key, readable_by, data };
     sums::check(row.optional_integer()?, || sum(&event, readers.as_deref()), "an event")?;
     Ok(event)
 }
@@ -43,13 +46,14 @@ fn read(mut row: Row) -> Result<RecordedEvent> {
 /// The number in the house is left out: it is given by the insert itself.
 fn sum(event: &RecordedEvent, readable_by: Option<&str>) -> i64 {
     Sum::default()
-        .count(event.session_seq)
+        .count(event.stream_seq)
         .text(event.workspace.as_str())
-        .text(event.session.as_str())
+        .text(event.stream.as_str())
         .text(event.kind.as_str())
         .text(event.key.as_deref())
         .text(readable_by)
         .text(event.data.as_str())
+        .added(event.project.as_ref().map(ProjectId::as_str))
         .finish()
 }
 
@@ -60,28 +64,29 @@ pub(crate) struct PendingEvent {
 }
 
 const INSERT: Insert = Insert {
-    one_by_one: "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data, sum)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-    at_once: "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data, sum)
-              SELECT workspace, session, session_seq, kind, key, readable_by, at, data, sum
+    one_by_one: "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data, project, sum)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    at_once: "INSERT INTO events (workspace, session, session_seq, kind, key, readable_by, at, data, project, sum)
+              SELECT workspace, session, session_seq, kind, key, readable_by, at, data, project, sum
                 FROM UNNEST($1::TEXT[], $2::TEXT[], $3::BIGINT[], $4::TEXT[], $5::TEXT[], $6::TEXT[], $7::BIGINT[],
-                            $8::TEXT[], $9::BIGINT[]) WITH ORDINALITY
-                  AS rows (workspace, session, session_seq, kind, key, readable_by, at, data, sum, place)
+                            $8::TEXT[], $9::TEXT[], $10::BIGINT[]) WITH ORDINALITY
+                  AS rows (workspace, session, session_seq, kind, key, readable_by, at, data, project, sum, place)
                ORDER BY place RETURNING seq",
 };
 
 impl PendingEvent {
-    fn row<'a>(&'a self, readable_by: Option<&'a str>) -> [Param<'a>; 9] {
+    fn row<'a>(&'a self, readable_by: Option<&'a str>) -> [Param<'a>; 10] {
         let event = &self.event;
         columns![
             event.workspace.as_str(),
-            event.session.as_str(),
-            event.session_seq,
+            event.stream.as_str(),
+            event.stream_seq,
             event.kind.as_str(),
             event.key.as_deref(),
             readable_by,
             self.at,
             event.data.as_str(),
+            event.project.as_ref().map(ProjectId::as_str),
             sum(event, readable_by),
         ]
     }
@@ -93,29 +98,56 @@ impl PendingEvent {
 
 impl Events<'_> {
     /// Records an event as the session's next; it is told to others when the transaction has committed.
-    pub fn append(&mut self, counters: &mut ContextCounters, event: &Event) {
+    pub fn append(&mut self, session: &SessionId, counters: &mut ContextCounters, event: &Event) {
         counters.event_seq += 1;
+        self.push(StreamId::of_session(session), counters.event_seq, event);
+    }
+
+    /// Records the change of a scope that has this number.
+    pub fn append_item(&mut self, scope: &ItemScope, number: u64, event: &Event) {
+        self.push(StreamId::of_items(scope), number, event);
+    }
+
+    fn push(&mut self, stream: StreamId, stream_seq: u64, event: &Event) {
         let recorded = RecordedEvent {
             seq: 0,
-            session_seq: counters.event_seq,
+            stream_seq,
             workspace: self.workspace.clone(),
-            session: event.session.clone(),
+            stream,
+            project: event.project.clone(),
             kind: event.kind.as_str().to_owned(),
-            key: event.key.as_ref().map(|key| key.as_str().to_owned()),
+            key: event.key.clone(),
             readable_by: event.readable_by.clone(),
             data: event.render(self.workspace),
         };
         self.tx.events.push(PendingEvent { event: recorded, at: event.at });
     }
 
-    /// A session's events after `session_seq`.
-    pub async fn after(&mut self, session: &SessionId, session_seq: u64, limit: u64) -> Result<Vec<RecordedEvent>> {
+    /// Forgets what a stream has told.
+    pub async fn remove(&mut self, stream: &StreamId) -> Result<()> {
+        // Those that wait to be written have to be there to be removed.
+        self.tx.write_events().await?;
+        let deletions = [
+            // The newest event of the house keeps its number, or the number would be given again.
+            "UPDATE events SET workspace = '', session = '', session_seq = seq, kind = '', key = NULL,
+                               readable_by = NULL, data = '', project = NULL, sum = NULL
+              WHERE workspace = $1 AND session = $2 AND seq = (SELECT MAX(seq) FROM events)",
+            "DELETE FROM events WHERE workspace = $1 AND session = $2",
+        ];
+        for sql in deletions {
+            self.tx.execute(sql, params![self.workspace.as_str(), stream.as_str()]).await?;
+        }
+        Ok(())
+    }
+
+    /// A stream's events after the one of that number.
+    pub async fn after(&mut self, stream: &StreamId, number: u64, limit: u64) -> Result<Vec<RecordedEvent>> {
         let rows = self
             .tx
             .query(
-                "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data, sum FROM events
+                "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data, project, sum FROM events
                   WHERE workspace = $1 AND session = $2 AND session_seq > $3 ORDER BY session_seq LIMIT $4",
-                params![self.workspace.as_str(), session.as_str(), session_seq, limit],
+                params![self.workspace.as_str(), stream.as_str(), number, limit],
             )
             .await?;
         rows.into_iter().map(read).collect()
@@ -153,10 +185,28 @@ impl Tx {
     pub async fn events_seen_by(&mut self, user: &UserId, seq: u64, limit: u64) -> Result<Vec<RecordedEvent>> {
         let rows = self
             .query(
-                "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data, sum FROM events
+                "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data, project, sum FROM events
                   WHERE seq > $1 AND workspace IN (SELECT workspace FROM members WHERE user_id = $2)
                   ORDER BY seq LIMIT $3",
                 params![seq, user.as_str(), limit],
+            )
+            .await?;
+        rows.into_iter().map(read).collect()
+    }
+
+    /// Events after `seq` of one project, as its workspace sees them.
+    pub async fn events_of_project(
+        &mut self,
+        workspace: &WorkspaceId,
+        project: &ProjectId,
+        seq: u64,
+        limit: u64,
+    ) -> Result<Vec<RecordedEvent>> {
+        let rows = self
+            .query(
+                "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data, project, sum FROM events
+                  WHERE project = $1 AND project IS NOT NULL AND seq > $2 AND workspace = $3 ORDER BY seq LIMIT $4",
+                params![project.as_str(), seq, workspace.as_str(), limit],
             )
             .await?;
         rows.into_iter().map(read).collect()

@@ -2,13 +2,13 @@
 //! falls behind reads the log.
 
 use crate::sync::{BACKLOG, Mutex, MutexGuard};
-use domain::events::RecordedEvent;
-use domain::ids::{SessionId, WorkspaceId};
+use domain::events::{RecordedEvent, StreamId};
+use domain::ids::WorkspaceId;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, Weak};
 use tokio::sync::{Notify, broadcast};
 
-type Session = (WorkspaceId, SessionId);
+type Topic = (WorkspaceId, StreamId);
 type Sender = broadcast::Sender<Arc<RecordedEvent>>;
 
 #[derive(Default)]
@@ -18,11 +18,11 @@ pub(crate) struct FanOut {
 
 #[derive(Default)]
 struct Topics {
-    sessions: HashMap<Session, Sender>,
+    streams: HashMap<Topic, Sender>,
     bells: HashMap<WorkspaceId, Vec<Weak<Notify>>>,
 }
 
-/// News of one session, with the events themselves.
+/// News of one stream, with the events themselves.
 pub struct Watch(broadcast::Receiver<Arc<RecordedEvent>>);
 
 /// Rings when something was committed in one of several workspaces; what it was is in the log.
@@ -58,14 +58,14 @@ impl FanOut {
         self.topics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn watch_session(&self, workspace: &WorkspaceId, session: &SessionId) -> Watch {
-        let sessions = &mut self.lock().sessions;
+    pub(crate) fn watch(&self, workspace: &WorkspaceId, stream: &StreamId) -> Watch {
+        let streams = &mut self.lock().streams;
         // Watchers that left without a word are cleared away now and then.
-        if sessions.len() >= 64 && sessions.len().is_power_of_two() {
-            sessions.retain(|_, sender| sender.receiver_count() > 0);
+        if streams.len() >= 64 && streams.len().is_power_of_two() {
+            streams.retain(|_, sender| sender.receiver_count() > 0);
         }
-        let topic = (workspace.clone(), session.clone());
-        Watch(sessions.entry(topic).or_insert_with(|| broadcast::channel(BACKLOG).0).subscribe())
+        let topic = (workspace.clone(), stream.clone());
+        Watch(streams.entry(topic).or_insert_with(|| broadcast::channel(BACKLOG).0).subscribe())
     }
 
     pub(crate) fn bell(&self, workspaces: &[WorkspaceId]) -> Bell {
@@ -85,13 +85,13 @@ impl FanOut {
             if let Some(bells) = topics.bells.get(&event.workspace) {
                 bells.iter().filter_map(Weak::upgrade).for_each(|bell| bell.notify_one());
             }
-            if topics.sessions.is_empty() {
+            if topics.streams.is_empty() {
                 continue;
             }
-            let topic = (event.workspace.clone(), event.session.clone());
-            let nobody = topics.sessions.get(&topic).is_some_and(|sender| sender.send(event).is_err());
+            let topic = (event.workspace.clone(), event.stream.clone());
+            let nobody = topics.streams.get(&topic).is_some_and(|sender| sender.send(event).is_err());
             if nobody {
-                topics.sessions.remove(&topic);
+                topics.streams.remove(&topic);
             }
         }
     }

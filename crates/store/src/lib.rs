@@ -4,6 +4,7 @@
 //! transaction each, and are acknowledged when they are on disk. Tenant rows are reached through [`Tx::scope`], or
 //! through a user's memberships where the workspace is what is looked for; the house's own views say so.
 
+mod agents;
 mod audit;
 mod connection;
 mod entries;
@@ -14,11 +15,14 @@ mod history;
 mod idempotency;
 #[cfg(all(test, feature = "interleavings"))]
 mod interleavings;
+mod items;
 mod jobs;
 mod leases;
 mod migrations;
 mod operation;
 mod postgres;
+mod projects;
+mod publications;
 mod queue;
 mod rows;
 mod scope;

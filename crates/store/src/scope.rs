@@ -1,13 +1,15 @@
 //! One workspace's rows inside a transaction.
 
 use crate::Tx;
+use crate::agents::Agents;
 use crate::audit::Audit;
 use crate::entries::Entries;
 use crate::events::Events;
 use crate::history::History;
+use crate::projects::Projects;
 use crate::sessions::Sessions;
 use crate::snapshots::Snapshots;
-use domain::ids::{SessionId, WorkspaceId};
+use domain::ids::{ProjectId, SessionId, WorkspaceId};
 
 /// Everything reached from here carries the workspace in its WHERE clause.
 pub struct Scope<'t> {
@@ -22,6 +24,14 @@ impl<'t> Scope<'t> {
 
     pub fn sessions(self) -> Sessions<'t> {
         Sessions { tx: self.tx, workspace: self.workspace }
+    }
+
+    pub fn projects(self) -> Projects<'t> {
+        Projects { tx: self.tx, workspace: self.workspace }
+    }
+
+    pub fn agents(self, project: &'t ProjectId) -> Agents<'t> {
+        Agents { tx: self.tx, workspace: self.workspace, project }
     }
 
     pub fn entries(self, session: &'t SessionId) -> Entries<'t> {

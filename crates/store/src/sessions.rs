@@ -3,7 +3,8 @@
 use crate::rows::{Row, from_json, params, to_json};
 use crate::sums::{self, Sum};
 use crate::{Error, Result, Tx};
-use domain::ids::{SessionId, UserId, WorkspaceId};
+use domain::events::StreamId;
+use domain::ids::{ProjectId, SessionId, UserId, WorkspaceId};
 use domain::sessions::{ContextCounters, Session, SessionState};
 use domain::times::Timestamp;
 
@@ -25,6 +26,7 @@ fn read(mut row: Row) -> Result<Session> {
         workspace,
         id,
         uid,
+        project: None,
         title,
         state,
         config: from_json(&stored_config)?,
@@ -40,6 +42,7 @@ fn read(mut row: Row) -> Result<Session> {
             next_expiry: row.optional_time()?,
         },
     };
+    let session = Session { project: row.optional_text()?.map(ProjectId::from_trusted), ..session };
     sums::check(row.optional_integer()?, || sum(&session, &stored_config), "a session")?;
     Ok(session)
 }
@@ -62,6 +65,7 @@ fn sum(session: &Session, config: &str) -> i64 {
         .count(counters.event_seq)
         .count(counters.history_floor)
         .time(counters.next_expiry)
+        .added(session.project.as_ref().map(ProjectId::as_str))
         .finish()
 }
 
@@ -71,7 +75,7 @@ impl Tx {
         let rows = self
             .query(
                 "SELECT s.workspace, s.id, s.uid, s.title, s.state, s.config, s.created_by, s.created_at, s.archived_at,
-                        s.rev, s.total_tokens, s.keys, s.event_seq, s.history_floor, s.next_expiry, s.sum
+                        s.rev, s.total_tokens, s.keys, s.event_seq, s.history_floor, s.next_expiry, s.project, s.sum
                    FROM sessions s JOIN members m ON m.workspace = s.workspace
                   WHERE s.id = $1 AND m.user_id = $2 ORDER BY s.workspace LIMIT 2",
                 params![id.as_str(), user.as_str()],
@@ -85,7 +89,7 @@ impl Tx {
         let rows = self
             .query(
                 "SELECT workspace, id, uid, title, state, config, created_by, created_at, archived_at,
-                        rev, total_tokens, keys, event_seq, history_floor, next_expiry, sum
+                        rev, total_tokens, keys, event_seq, history_floor, next_expiry, project, sum
                    FROM sessions WHERE id = $1 ORDER BY workspace LIMIT 2",
                 params![id.as_str()],
             )
@@ -104,7 +108,7 @@ impl Tx {
         let rows = self
             .query(
                 "SELECT s.workspace, s.id, s.uid, s.title, s.state, s.config, s.created_by, s.created_at, s.archived_at,
-                        s.rev, s.total_tokens, s.keys, s.event_seq, s.history_floor, s.next_expiry, s.sum
+                        s.rev, s.total_tokens, s.keys, s.event_seq, s.history_floor, s.next_expiry, s.project, s.sum
                    FROM members m JOIN sessions s ON s.workspace = m.workspace
                   WHERE m.user_id = $1 AND (CAST($2 AS TEXT) IS NULL OR s.workspace = $2)
                     AND (s.workspace, s.id) > ($3, $4)
@@ -153,7 +157,7 @@ impl Sessions<'_> {
             .tx
             .query_one(
                 "SELECT workspace, id, uid, title, state, config, created_by, created_at, archived_at,
-                        rev, total_tokens, keys, event_seq, history_floor, next_expiry, sum
+                        rev, total_tokens, keys, event_seq, history_floor, next_expiry, project, sum
                    FROM sessions WHERE workspace = $1 AND id = $2",
                 params![self.workspace.as_str(), id.as_str()],
             )
@@ -168,8 +172,8 @@ impl Sessions<'_> {
             .tx
             .execute(
                 "INSERT INTO sessions (workspace, id, uid, title, state, config, created_by, created_at,
-                                       rev, total_tokens, keys, event_seq, history_floor, sum)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, 0, 0, 0, $9) ON CONFLICT (workspace, id) DO NOTHING",
+                                       rev, total_tokens, keys, event_seq, history_floor, project, sum)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, 0, 0, 0, $9, $10) ON CONFLICT (workspace, id) DO NOTHING",
                 params![
                     self.workspace.as_str(),
                     session.id.as_str(),
@@ -179,6 +183,7 @@ impl Sessions<'_> {
                     config.as_str(),
                     session.created_by.as_str(),
                     session.created_at,
+                    session.project.as_ref().map(ProjectId::as_str),
                     sum(session, &config),
                 ],
             )
@@ -217,18 +222,12 @@ impl Sessions<'_> {
 
     /// Removes the session and everything in it. The audit stays.
     pub async fn remove(&mut self, id: &SessionId) -> Result<()> {
-        // Those that wait to be written have to be there to be removed.
-        self.tx.write_events().await?;
+        self.tx.scope(self.workspace).events().remove(&StreamId::of_session(id)).await?;
         let deletions = [
             "DELETE FROM snapshot_entries WHERE workspace = $1 AND session = $2",
             "DELETE FROM snapshots WHERE workspace = $1 AND session = $2",
             "DELETE FROM context_history WHERE workspace = $1 AND session = $2",
             "DELETE FROM context_entries WHERE workspace = $1 AND session = $2",
-            // The newest event of the house keeps its number, or the number would be given again.
-            "UPDATE events SET workspace = '', session = '', session_seq = seq, kind = '', key = NULL,
-                               readable_by = NULL, data = '', sum = NULL
-              WHERE workspace = $1 AND session = $2 AND seq = (SELECT MAX(seq) FROM events)",
-            "DELETE FROM events WHERE workspace = $1 AND session = $2",
             "DELETE FROM sessions WHERE workspace = $1 AND id = $2",
         ];
         for sql in deletions {

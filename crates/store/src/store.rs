@@ -8,7 +8,8 @@ use crate::queue::Refused;
 use crate::shared::{Condition, Shared, WriterFigures};
 use crate::sqlite::{self, Sqlite};
 use crate::{Error, Operation, Result};
-use domain::ids::{SessionId, WorkspaceId};
+use domain::events::StreamId;
+use domain::ids::WorkspaceId;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::{Notify, oneshot, watch};
@@ -99,8 +100,8 @@ impl Store {
         }
     }
 
-    pub fn watch_session(&self, workspace: &WorkspaceId, session: &SessionId) -> Watch {
-        self.inner.shared.fan_out.watch_session(workspace, session)
+    pub fn watch(&self, workspace: &WorkspaceId, stream: &StreamId) -> Watch {
+        self.inner.shared.fan_out.watch(workspace, stream)
     }
 
     pub fn bell(&self, workspaces: &[WorkspaceId]) -> Bell {

@@ -23,6 +23,12 @@ impl Sum {
         self
     }
 
+    /// A column that was added later: a row that has nothing there has the sum it always had.
+    #[inline]
+    pub(crate) fn added(self, text: Option<&str>) -> Self {
+        if text.is_some() { self.text(text) } else { self }
+    }
+
     #[inline]
     pub(crate) fn integer(mut self, number: impl Into<Option<i64>>) -> Self {
         let number = number.into();

@@ -2,23 +2,33 @@
 
 use crate::rows::{Row, params};
 use crate::{Error, Result, Tx};
-use domain::ids::{SessionId, TokenId, UserId, WorkspaceId};
+use domain::ids::{AgentId, ProjectId, SessionId, TokenId, UserId, WorkspaceId};
 use domain::participants::Participant;
 use domain::times::Timestamp;
-use domain::tokens::{Token, TokenKind};
+use domain::tokens::{AgentPlace, Token, TokenKind};
 
-/// Reads `id, user_id, kind, workspace, session, participant, channel, label, created_at, expires_at, revoked_at, made_by`.
+/// Reads `id, user_id, kind, workspace, session, participant, channel, project, agent, label, created_at, expires_at,
+/// revoked_at, made_by`.
 fn read(mut row: Row) -> Result<Token> {
     let (id, user, kind) = (row.text()?, row.text()?, row.text()?);
     let (workspace, session) = (row.optional_text()?, row.optional_text()?);
     let (participant, channel) = (row.optional_text()?, row.optional_text()?);
+    let agent = match (row.optional_text()?, row.optional_text()?) {
+        (Some(project), Some(id)) => {
+            Some(AgentPlace { project: ProjectId::from_trusted(project), id: AgentId::from_trusted(id) })
+        }
+        _ => None,
+    };
     let kind = match (kind.as_str(), workspace, session, participant, channel) {
         ("user", ..) => TokenKind::User,
-        ("agent", Some(workspace), Some(session), Some(participant), _) => TokenKind::Agent {
-            workspace: WorkspaceId::from_trusted(workspace),
-            session: SessionId::from_trusted(session),
-            participant: Participant::from_trusted(participant),
-        },
+        ("agent", Some(workspace), session, Some(participant), _) if agent.is_some() || session.is_some() => {
+            TokenKind::Agent {
+                workspace: WorkspaceId::from_trusted(workspace),
+                agent,
+                session: session.map(SessionId::from_trusted),
+                participant: Participant::from_trusted(participant),
+            }
+        }
         ("channel", _, _, _, Some(channel)) => TokenKind::Channel { channel },
         _ => return Err(Error::BadRow("a token's kind".into())),
     };
@@ -36,17 +46,18 @@ fn read(mut row: Row) -> Result<Token> {
 
 impl Tx {
     pub async fn create_token(&mut self, token: &Token) -> Result<()> {
-        let (workspace, session, participant, channel) = match &token.kind {
-            TokenKind::User => (None, None, None, None),
-            TokenKind::Agent { workspace, session, participant } => {
-                (Some(workspace.as_str()), Some(session.as_str()), Some(participant.as_str()), None)
+        let (workspace, session, participant, channel, agent) = match &token.kind {
+            TokenKind::User => (None, None, None, None, None),
+            TokenKind::Agent { workspace, agent, session, participant } => {
+                let session = session.as_ref().map(SessionId::as_str);
+                (Some(workspace.as_str()), session, Some(participant.as_str()), None, agent.as_ref())
             }
-            TokenKind::Channel { channel } => (None, None, None, Some(channel.as_str())),
+            TokenKind::Channel { channel } => (None, None, None, Some(channel.as_str()), None),
         };
         self.execute(
             "INSERT INTO tokens (id, user_id, kind, workspace, session, participant, channel, label, created_at,
-                                 expires_at, made_by)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+                                 expires_at, made_by, project, agent)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
             params![
                 token.id.as_str(),
                 token.user.as_str(),
@@ -59,6 +70,8 @@ impl Tx {
                 token.created_at,
                 token.expires_at,
                 token.made_by.as_ref().map(TokenId::as_str),
+                agent.map(|agent| agent.project.as_str()),
+                agent.map(|agent| agent.id.as_str()),
             ],
         )
         .await?;
@@ -68,8 +81,8 @@ impl Tx {
     pub async fn token(&mut self, id: &TokenId) -> Result<Option<Token>> {
         let row = self
             .query_one(
-                "SELECT id, user_id, kind, workspace, session, participant, channel, label, created_at, expires_at,
-                        revoked_at, made_by
+                "SELECT id, user_id, kind, workspace, session, participant, channel, project, agent, label, created_at,
+                        expires_at, revoked_at, made_by
                    FROM tokens WHERE id = $1",
                 params![id.as_str()],
             )
@@ -87,8 +100,8 @@ impl Tx {
     ) -> Result<Vec<Token>> {
         let rows = self
             .query(
-                "SELECT id, user_id, kind, workspace, session, participant, channel, label, created_at, expires_at,
-                        revoked_at, made_by
+                "SELECT id, user_id, kind, workspace, session, participant, channel, project, agent, label, created_at,
+                        expires_at, revoked_at, made_by
                    FROM tokens
                   WHERE user_id = $1 AND id > $2 AND revoked_at IS NULL AND expires_at > $3
                   ORDER BY id LIMIT $4",

@@ -36,7 +36,9 @@ pub(super) fn tool_result(outcome: service::Result<Value>) -> CallToolResult {
 pub(super) fn protocol_error(error: service::Error) -> ErrorData {
     let refusal = Failure::from(error).0;
     let code = match refusal.code {
-        Code::KeyNotFound | Code::SessionNotFound | Code::Expired => ErrorCode::RESOURCE_NOT_FOUND,
+        Code::KeyNotFound | Code::ItemNotFound | Code::SessionNotFound | Code::AgentNotFound | Code::Expired => {
+            ErrorCode::RESOURCE_NOT_FOUND
+        }
         Code::Internal | Code::Unavailable | Code::QueueFull | Code::StorageFull => ErrorCode::INTERNAL_ERROR,
         _ => ErrorCode::INVALID_PARAMS,
     };

@@ -35,12 +35,17 @@ impl Asker {
 
     /// The one session that the credential is for, if it is for one.
     pub(super) fn own_session(&self) -> Option<SessionRef> {
-        match &self.ctx.caller.credential {
-            Credential::Session { workspace, session } => {
-                Some(SessionRef { id: session.clone(), workspace: Some(workspace.as_str().to_owned()) })
-            }
-            _ => None,
-        }
+        let (workspace, session) = match &self.ctx.caller.credential {
+            Credential::Session { workspace, session } => (workspace, session),
+            Credential::Agent { agent, session: Some(session) } => (&agent.workspace, session),
+            _ => return None,
+        };
+        Some(SessionRef { id: session.clone(), workspace: Some(workspace.as_str().to_owned()) })
+    }
+
+    /// Whether the credential is for an agent, which then has items.
+    pub(super) fn is_agent(&self) -> bool {
+        matches!(self.ctx.caller.credential, Credential::Agent { .. })
     }
 
     /// The session that arguments name, taken out of them; the credential's own where they name none.

@@ -1,6 +1,6 @@
 //! The server as the SDK sees it: each method finds out who asks and hands on to the file of its noun.
 
-use super::answers::tool_result;
+use super::answers::{protocol_error, tool_result};
 use super::askers::Asker;
 use super::subscriptions::{self, Watches};
 use super::{prompts, resources, tools};
@@ -16,7 +16,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 const INSTRUCTIONS: &str = "\
 Longhouse is the memory that you share with the other participants of a session. At the start of a task call \
 shared_context with {\"action\":\"list_keys\"}, then read what concerns you; when you have a conclusion, write it under \
-a key so that the others find it. Who you are is known from your credential: never say it yourself. A result with \
+a key so that the others find it. If you have workspace_ tools, they are your lasting memory, beyond this task. Who you are is known from your credential: never say it yourself. A result with \
 isError carries {\"error\":{\"code\",\"message\"}}; the message says what to do. The prompt shared_context_guide has \
 this session's conventions.";
 
@@ -56,7 +56,8 @@ impl ServerHandler for Server {
     }
 
     async fn list_tools(&self, _: Option<PaginatedRequestParams>, asked: Asked) -> Answer<ListToolsResult> {
-        Ok(ListToolsResult::with_all_items(tools::visible_to(&Asker::of(&asked.extensions)?)))
+        let tools = tools::visible_to(&Asker::of(&asked.extensions)?).await.map_err(protocol_error)?;
+        Ok(ListToolsResult::with_all_items(tools))
     }
 
     async fn call_tool(&self, call: CallToolRequestParams, asked: Asked) -> Answer<CallToolResponse> {

@@ -14,7 +14,7 @@ use super::resources::Address;
 use crate::errors::Result;
 use axum::http::request::Parts;
 use domain::events::EventKind;
-use domain::ids::UserId;
+use domain::ids::{SessionId, UserId};
 use domain::keys::KeySelection;
 use domain::{Code, Refusal};
 use futures_util::future::join_all;
@@ -30,22 +30,49 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Addresses in one `subscriptions/listen`, or in one MCP session.
 const MOST: usize = 256;
-/// How many sessions those addresses may be of.
-const MOST_SESSIONS: usize = 16;
+/// How many sessions those addresses may be of, one's own items counting as one.
+const MOST_PLACES: usize = 16;
 const MOST_LISTENS_OF_ONE_USER: usize = 100;
 
-/// A session and, where it was said, its workspace.
-type Place = (String, Option<String>);
+/// Where something is watched.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Place {
+    /// In a session, by its id and, where it was said, its workspace.
+    Session(SessionId, Option<String>),
+    /// Among the items of the caller's agent.
+    Items,
+}
 
-fn place(session: &SessionRef) -> Place {
-    (session.id.as_str().to_owned(), session.workspace.clone())
+impl Place {
+    fn of_session(session: SessionRef) -> Self {
+        Self::Session(session.id, session.workspace)
+    }
+
+    /// Where an address is of, the caller's own session by one name only, so that it is followed once; and the key there.
+    fn of(asker: &Asker, address: Address) -> (Self, String) {
+        match address {
+            Address::Item { key } => (Self::Items, key),
+            Address::Entry { session, key } => {
+                let is_own = |own: &SessionRef| {
+                    own.id == session.id && (session.workspace.is_none() || session.workspace == own.workspace)
+                };
+                (Self::of_session(asker.own_session().filter(is_own).unwrap_or(session)), key)
+            }
+        }
+    }
+
+    /// Where the caller's own lists are.
+    fn own(asker: &Asker) -> Vec<Self> {
+        let session = asker.own_session().map(Self::of_session);
+        session.into_iter().chain(asker.is_agent().then_some(Self::Items)).collect()
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What somebody wants to hear of one session.
+/// What somebody wants to hear of one place.
 #[derive(Default)]
 struct Wanted {
     /// Keys by the address that was subscribed to.
@@ -83,7 +110,8 @@ impl Wanted {
 /// Whether a key came or went. With access lists a write may have made a key visible that was there before.
 fn changes_list(event: &domain::events::RecordedEvent) -> bool {
     let is_new = || serde_json::from_str::<Value>(&event.data).is_ok_and(|data| data["version"] == 1);
-    event.kind != EventKind::ContextWritten.as_str() || event.readable_by.is_some() || is_new()
+    let is_write = [EventKind::ContextWritten, EventKind::ItemWritten].iter().any(|kind| kind.as_str() == event.kind);
+    !is_write || event.readable_by.is_some() || is_new()
 }
 
 /// Where news go.
@@ -118,9 +146,14 @@ async fn follow(mut stream: EventStream, wanted: Arc<Mutex<Wanted>>, listener: L
     }
 }
 
-async fn stream_of(asker: &Asker, session: SessionRef) -> service::Result<EventStream> {
-    let selection = KeySelection::default();
-    streams::of_session(&asker.ctx, asker.signed_in.clone(), session, selection, Start::Now).await
+async fn stream_of(asker: &Asker, place: Place) -> service::Result<EventStream> {
+    let (ctx, signed_in, selection) = (&asker.ctx, asker.signed_in.clone(), KeySelection::default());
+    match place {
+        Place::Session(id, workspace) => {
+            streams::of_session(ctx, signed_in, SessionRef { id, workspace }, selection, Start::Now).await
+        }
+        Place::Items => streams::of_items(ctx, signed_in, selection, Start::Now).await,
+    }
 }
 
 /// The first so many addresses that could be of something. That a session is unseen shows in silence, as with a key that
@@ -128,9 +161,12 @@ async fn stream_of(asker: &Asker, session: SessionRef) -> service::Result<EventS
 fn acceptable<'u>(uris: impl Iterator<Item = &'u str>) -> Vec<(&'u str, Address)> {
     let (mut seen, mut places) = (HashSet::new(), HashSet::new());
     let known = uris.filter_map(|uri| Some((uri, Address::parse(uri)?))).filter(|(uri, _)| seen.insert(*uri));
-    let within = known.filter(|(_, Address::Entry { session, .. })| {
-        let place = place(session);
-        places.contains(&place) || (places.len() < MOST_SESSIONS && places.insert(place))
+    let within = known.filter(|(_, address)| {
+        let place = match address {
+            Address::Entry { session, .. } => Place::of_session(session.clone()),
+            Address::Item { .. } => Place::Items,
+        };
+        places.contains(&place) || (places.len() < MOST_PLACES && places.insert(place))
     });
     within.take(MOST).collect()
 }
@@ -196,34 +232,29 @@ impl Drop for Listen {
 
 async fn prepare(asker: &Asker, params: &Value) -> Result<Opened> {
     let uris = field(params, &["notifications", "resourceSubscriptions"]).as_array();
-    let mut wanted: HashMap<Place, (SessionRef, Wanted)> = HashMap::new();
-    for (uri, Address::Entry { session, key }) in acceptable(uris.into_iter().flatten().filter_map(Value::as_str)) {
-        let session = as_own(asker, session);
-        let entry = wanted.entry(place(&session)).or_insert_with(|| (session, Wanted::default()));
-        entry.1.keys.insert(uri.to_owned(), key);
+    let mut wanted: HashMap<Place, Wanted> = HashMap::new();
+    for (uri, address) in acceptable(uris.into_iter().flatten().filter_map(Value::as_str)) {
+        let (place, key) = Place::of(asker, address);
+        wanted.entry(place).or_default().keys.insert(uri.to_owned(), key);
     }
-    if field(params, &["notifications", "resourcesListChanged"]) == true
-        && let Some(own) = asker.own_session()
-    {
-        wanted.entry(place(&own)).or_insert_with(|| (own, Wanted::default())).1.lists = true;
+    if field(params, &["notifications", "resourcesListChanged"]) == true {
+        Place::own(asker).into_iter().for_each(|place| wanted.entry(place).or_default().lists = true);
     }
     let mut opened = Vec::new();
-    for (session, wanted) in wanted.into_values() {
-        match stream_of(asker, session).await {
+    for (place, wanted) in wanted {
+        match stream_of(asker, place).await {
             Ok(stream) => opened.push((stream, wanted)),
-            Err(error) if matches!(error.code(), Code::SessionNotFound | Code::AmbiguousSession) => {}
+            Err(error) if is_unseen(&error) => {}
             Err(error) => return Err(error.into()),
         }
     }
     Ok(opened)
 }
 
-/// The caller's own session by whichever name, so that it is followed once.
-fn as_own(asker: &Asker, session: SessionRef) -> SessionRef {
-    match asker.own_session() {
-        Some(own) if own.id == session.id && (session.workspace.is_none() || session.workspace == own.workspace) => own,
-        _ => session,
-    }
+/// Nothing there for this caller, which shows in silence.
+fn is_unseen(error: &service::Error) -> bool {
+    use Code::{AgentNotFound, AmbiguousSession, Forbidden, SessionNotFound};
+    matches!(error.code(), SessionNotFound | AmbiguousSession | AgentNotFound | Forbidden)
 }
 
 /// Serves one `subscriptions/listen` until the client goes, the credential ends or nothing is left to follow.

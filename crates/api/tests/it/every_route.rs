@@ -26,6 +26,8 @@ const INSIDE_MCP: [&str; 5] = ["401 UNAUTHENTICATED", "406", "406", "406", "403 
 
 fn table() -> Vec<Row> {
     let unseen = own("404 SESSION_NOT_FOUND");
+    let no_project = own("404 PROJECT_NOT_FOUND");
+    let agent = "/my/projects/{project}/agents/{agent}";
     vec![
         Row("get", "/", Value::Null, OPEN),
         Row("get", "/welcome.css", Value::Null, OPEN),
@@ -41,6 +43,21 @@ fn table() -> Vec<Row> {
         Row("get", "/my/tokens", Value::Null, own("200")),
         Row("delete", "/my/tokens/{token}", Value::Null, own("404 TOKEN_NOT_FOUND")),
         Row("get", "/my/events", Value::Null, own("200")),
+        Row("post", "/my/projects", json!({"name": "mine"}), own("201")),
+        Row("get", "/my/projects", Value::Null, own("200")),
+        Row("get", "/my/projects/{project}", Value::Null, no_project),
+        Row("patch", "/my/projects/{project}", json!({"name": "taken over"}), no_project),
+        Row("delete", "/my/projects/{project}", Value::Null, no_project),
+        Row("get", "/my/projects/{project}/events", Value::Null, no_project),
+        Row("post", "/my/projects/{project}/agents", json!({"name": "spy"}), no_project),
+        Row("get", "/my/projects/{project}/agents", Value::Null, no_project),
+        Row("get", agent, Value::Null, no_project),
+        Row("patch", agent, json!({"visibility": "shared"}), no_project),
+        Row("delete", agent, Value::Null, no_project),
+        Row("post", "/my/projects/{project}/agents/{agent}/tools/{tool}", json!({}), no_project),
+        Row("get", "/agents/shared", Value::Null, own("200")),
+        Row("get", "/my/publications", Value::Null, own("200")),
+        Row("delete", "/my/publications/{publication}", Value::Null, own("404 PUBLICATION_NOT_FOUND")),
         Row("post", "/sessions", json!({}), own("201")),
         Row("get", "/sessions", Value::Null, own("200")),
         Row("get", "/sessions/{session}", Value::Null, unseen),
@@ -79,7 +96,13 @@ pub(super) fn operations() -> Vec<(Method, String)> {
 
 /// The path with the names of things that are there.
 pub(super) fn concrete(path: &str, token: &str) -> String {
-    path.replace("{session}", "plans").replace("{user}", "usr_owner").replace("{token}", token)
+    path.replace("{session}", "plans")
+        .replace("{user}", "usr_owner")
+        .replace("{token}", token)
+        .replace("{project}", "garden")
+        .replace("{agent}", "agent_coder")
+        .replace("{tool}", "workspace_list")
+        .replace("{publication}", "pub_1")
 }
 
 /// The owner with a session full of canaries; gives the owner's token and its id.
@@ -88,6 +111,14 @@ async fn owner_with_secrets(world: &World) -> (String, String) {
     let session = json!({"id": "plans", "title": CANARY});
     world.post("/sessions", &session).by(&owner).send().await.ok();
     world.write(&owner, "plans", CANARY, CANARY).await;
+    world.post("/my/projects", &json!({"name": "garden"})).by(&owner).send().await.ok();
+    let agent = json!({"name": CANARY, "system_prompt": CANARY, "visibility": "shared"});
+    world.post("/my/projects/garden/agents", &agent).by(&owner).send().await.ok();
+    let item = json!({"key": CANARY, "value": CANARY});
+    for agent in ["agent_coder", CANARY] {
+        let path = format!("/my/projects/garden/agents/{agent}/tools/workspace_write");
+        world.post(&path, &item).by(&owner).send().await.ok();
+    }
     let issued = world.post("/my/tokens", &json!({"label": CANARY})).by(&owner).send().await.ok();
     (owner, issued["id"].as_str().expect("an id").to_owned())
 }

@@ -2,6 +2,7 @@
 
 mod clients;
 mod hostile;
+mod items;
 mod messages;
 mod old_sessions;
 mod resources;

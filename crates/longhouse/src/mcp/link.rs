@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) struct Link {
     place: Place,
-    /// Who acts, where no token says so. An `--agent` would be one more.
+    /// Who acts, where no token says so.
     seat: Vec<(HeaderName, HeaderValue)>,
     way: Mutex<Arc<Way>>,
 }
@@ -44,6 +44,7 @@ impl Link {
         let said = |pick: fn(&Mcp) -> Option<&String>| local.and_then(pick);
         let words = [
             ("x-longhouse-user", said(|options| options.user.as_ref())),
+            ("x-longhouse-agent", said(|options| options.agent.as_ref())),
             ("x-longhouse-session", said(|options| options.session.as_ref())),
             ("x-longhouse-workspace", said(|options| options.workspace.as_ref())),
             ("x-longhouse-participant", said(|options| options.participant.as_ref())),

@@ -78,7 +78,7 @@ impl<'t> Scene<'t> {
             self.tx.expiry_set();
         }
         self.remember(&Change::written(entry)).await?;
-        let event = Event::written(&session, entry, self.session.config.acl);
+        let event = Event::written(&self.session, entry);
         self.tell(&event);
         Ok(())
     }
@@ -98,7 +98,7 @@ impl<'t> Scene<'t> {
         };
         let change = Change::removed(entry, kind, self.session.counters.rev, by, at);
         self.remember(&change).await?;
-        let event = Event::removed(&session, &change, self.session.config.acl);
+        let event = Event::removed(&self.session, &change);
         self.tell(&event);
         Ok(change)
     }
@@ -127,8 +127,8 @@ impl<'t> Scene<'t> {
     }
 
     pub(super) fn tell(&mut self, event: &Event) {
-        let counters = &mut self.session.counters;
-        self.tx.scope(&self.session.workspace).events().append(counters, event);
+        let Session { workspace, id, counters, .. } = &mut self.session;
+        self.tx.scope(workspace).events().append(id, counters, event);
     }
 
     /// Writes down who did it. The detail carries names and numbers, never a value.

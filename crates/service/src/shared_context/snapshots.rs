@@ -42,7 +42,8 @@ impl Action for Take {
         };
         let now = scene.now;
         scene.tx.scope(&workspace).snapshots(&session).take(&snapshot, now).await?;
-        scene.tell(&Event::snapshot(&session, &snapshot));
+        let event = Event::snapshot(&scene.session, &snapshot);
+        scene.tell(&event);
         scene.audit("context.snapshot", |record| {
             record
                 .with("label", snapshot.label.as_str())

@@ -27,7 +27,7 @@ enum Beginning {
 /// the log is read.
 fn watch(scene: &Scene, beginning: Beginning) -> Vec<u64> {
     let (workspace, session) = topic();
-    let subscribe = || scene.rooms.shared.fan_out.watch_session(&workspace, &session);
+    let subscribe = || scene.rooms.shared.fan_out.watch(&workspace, &domain::events::StreamId::of_session(&session));
     let mut shown = Vec::new();
     if beginning == Beginning::ReadsFirst {
         read_on(scene, &mut shown);
@@ -40,11 +40,11 @@ fn watch(scene: &Scene, beginning: Beginning) -> Vec<u64> {
         let next = shown.last().map_or(1, |last| last + 1);
         match block_on(news.next()) {
             News::Event(event) => {
-                let committed = scene.log(event.session_seq - 1).first().map(|found| found.session_seq);
-                assert_eq!(committed, Some(event.session_seq), "an event was told of before its commit");
-                if event.session_seq == next {
+                let committed = scene.log(event.stream_seq - 1).first().map(|found| found.stream_seq);
+                assert_eq!(committed, Some(event.stream_seq), "an event was told of before its commit");
+                if event.stream_seq == next {
                     shown.push(next);
-                } else if event.session_seq > next {
+                } else if event.stream_seq > next {
                     read_on(scene, &mut shown);
                 }
             }
@@ -56,7 +56,7 @@ fn watch(scene: &Scene, beginning: Beginning) -> Vec<u64> {
 
 fn read_on(scene: &Scene, shown: &mut Vec<u64>) {
     let after = shown.last().copied().unwrap_or(0);
-    shown.extend(scene.log(after).iter().map(|event| event.session_seq));
+    shown.extend(scene.log(after).iter().map(|event| event.stream_seq));
 }
 
 /// The same with a bell, which tells that there is something and not what.
@@ -96,7 +96,7 @@ fn with_the_real_writer(folder: &Path, beginning: Beginning) {
                     for _ in 0..EACH {
                         let answer = scene.submit(Append::new("k")).unwrap();
                         let number = block_on(answer).unwrap().unwrap();
-                        assert_eq!(scene.log(number - 1)[0].session_seq, number, "acknowledged, so it is there");
+                        assert_eq!(scene.log(number - 1)[0].stream_seq, number, "acknowledged, so it is there");
                     }
                 })
             })

@@ -10,9 +10,8 @@ use crate::sqlite::readers::Readers;
 use crate::sqlite::writer::{Rooms, Writer};
 use crate::sync::thread;
 use crate::{Error, Operation, Result, Tx, sqlite};
-use domain::events::{Event, EventKind, RecordedEvent};
+use domain::events::{Event, EventKind, RecordedEvent, StreamId};
 use domain::ids::{SessionId, WorkspaceId};
-use domain::keys::Key;
 use domain::sessions::ContextCounters;
 use domain::times::Timestamp;
 use std::path::{Path, PathBuf};
@@ -108,19 +107,20 @@ impl Operation for Append {
 
     async fn run(&self, tx: &mut Tx) -> Result<u64> {
         let (workspace, session) = topic();
-        let before = tx.scope(&workspace).events().after(&session, 0, 1_000).await?;
+        let before = tx.scope(&workspace).events().after(&StreamId::of_session(&session), 0, 1_000).await?;
         // Those of the same batch are written just before its commit.
         let numbers = before.len() + tx.events.len() - tx.events_written;
         let mut counters = ContextCounters { event_seq: numbers as u64, ..ContextCounters::default() };
         let event = Event {
             kind: EventKind::ContextWritten,
             at: Timestamp::from_ms(1_000),
-            session,
-            key: Some(Key::parse(&self.key, false).unwrap()),
+            project: None,
+            session: Some(session.clone()),
+            key: Some(self.key.clone()),
             readable_by: None,
             fields: serde_json::Map::new(),
         };
-        tx.scope(&workspace).events().append(&mut counters, &event);
+        tx.scope(&workspace).events().append(&session, &mut counters, &event);
         match self.ending {
             Ending::Well => Ok(counters.event_seq),
             Ending::Refused => Err(Error::BadRow("refused".into())),
@@ -139,7 +139,7 @@ impl Operation for Log {
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<RecordedEvent>> {
         let (workspace, session) = topic();
-        tx.scope(&workspace).events().after(&session, self.after, 1_000).await
+        tx.scope(&workspace).events().after(&StreamId::of_session(&session), self.after, 1_000).await
     }
 }
 

@@ -64,7 +64,7 @@ fn each_caller_gets_one_answer_and_what_was_acknowledged_is_in_the_file() {
         closer.join().unwrap();
         writer.join().unwrap();
         let log = scene.log(0);
-        assert!(log.iter().zip(1..).all(|(event, number)| event.session_seq == number), "without a gap");
+        assert!(log.iter().zip(1..).all(|(event, number)| event.stream_seq == number), "without a gap");
         let times = |key: &str| log.iter().filter(|event| event.key.as_deref() == Some(key)).count();
         for (key, told) in ["well_1", "panics", "well_2", "refused", "gone", "well_3"].into_iter().zip(told) {
             let (expected, most) = match told {

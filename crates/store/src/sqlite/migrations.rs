@@ -108,7 +108,8 @@ mod tests {
         let mut connection = open(&path);
         migrate(&mut connection, &path, MIGRATIONS).unwrap();
         let refused = migrate(&mut connection, &path, &MIGRATIONS[..2]).unwrap_err();
-        assert!(matches!(refused, Error::NewerSchema { found: 5, known: 2, .. }), "{refused}");
+        let newest = MIGRATIONS.len() as i64;
+        assert!(matches!(refused, Error::NewerSchema { found, known: 2, .. } if found == newest), "{refused}");
     }
 
     #[test]

@@ -1,13 +1,12 @@
-//! What an MCP session of a version before 2026-07-28 follows: one stream for each session it has subscribed in.
+//! What an MCP session of a version before 2026-07-28 follows: one stream for each place it has subscribed in.
 
-use super::{Listener, MOST, MOST_SESSIONS, Place, Wanted, as_own, follow, lock, place, stream_of};
+use super::{Listener, MOST, MOST_PLACES, Place, Wanted, follow, lock, stream_of};
 use crate::mcp::answers::protocol_error;
 use crate::mcp::askers::Asker;
 use crate::mcp::resources::{Address, not_found};
 use domain::{Code, Refusal};
 use rmcp::service::Peer;
 use rmcp::{ErrorData, RoleServer};
-use service::sessions::SessionRef;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use tokio::task::JoinHandle;
@@ -29,14 +28,13 @@ impl Drop for Watch {
 
 impl Watches {
     pub(in crate::mcp) async fn add(&self, asker: &Asker, peer: &Peer<RoleServer>, uri: &str) -> Result<(), ErrorData> {
-        let Some(Address::Entry { session, key }) = Address::parse(uri) else { return Err(not_found()) };
-        let session = as_own(asker, session);
+        let (place, key) = Place::of(asker, Address::parse(uri).ok_or_else(not_found)?);
         let mut open = self.0.lock().await;
         open.retain(|_, watch| !watch.task.is_finished());
         let count: usize = open.values().map(|watch| lock(&watch.wanted).keys.len()).sum();
-        let known = open.get(&place(&session));
-        if count >= MOST || (known.is_none() && open.len() >= MOST_SESSIONS) {
-            let message = format!("an MCP session has at most {MOST} subscriptions, to {MOST_SESSIONS} sessions");
+        let known = open.get(&place);
+        if count >= MOST || (known.is_none() && open.len() >= MOST_PLACES) {
+            let message = format!("an MCP session has at most {MOST} subscriptions, in {MOST_PLACES} places");
             return Err(protocol_error(Refusal::new(Code::RateLimited, message).into()));
         }
         if let Some(watch) = known {
@@ -44,8 +42,8 @@ impl Watches {
             return Ok(());
         }
         let wanted = Wanted { keys: HashMap::from([(uri.to_owned(), key)]), lists: false };
-        let watch = Watch::start(asker, peer, session.clone(), wanted).await.map_err(protocol_error)?;
-        open.insert(place(&session), watch);
+        let watch = Watch::start(asker, peer, place.clone(), wanted).await.map_err(protocol_error)?;
+        open.insert(place, watch);
         Ok(())
     }
 
@@ -58,32 +56,28 @@ impl Watches {
         });
     }
 
-    /// Follows the caller's own session for keys that come and go.
+    /// Follows the caller's own session and items for keys that come and go.
     pub(in crate::mcp) async fn follow_own(&self, asker: &Asker, peer: &Peer<RoleServer>) {
-        let Some(session) = asker.own_session() else { return };
         let mut open = self.0.lock().await;
-        if let Some(watch) = open.get(&place(&session)) {
-            lock(&watch.wanted).lists = true;
-            return;
-        }
-        let wanted = Wanted { lists: true, ..Wanted::default() };
-        match Watch::start(asker, peer, session.clone(), wanted).await {
-            Ok(watch) => {
-                open.insert(place(&session), watch);
+        for place in Place::own(asker) {
+            if let Some(watch) = open.get(&place) {
+                lock(&watch.wanted).lists = true;
+                continue;
             }
-            Err(error) => tracing::debug!(%error, "an MCP session does not follow its own session"),
+            let wanted = Wanted { lists: true, ..Wanted::default() };
+            match Watch::start(asker, peer, place.clone(), wanted).await {
+                Ok(watch) => {
+                    open.insert(place, watch);
+                }
+                Err(error) => tracing::debug!(%error, "an MCP session does not follow its own lists"),
+            }
         }
     }
 }
 
 impl Watch {
-    async fn start(
-        asker: &Asker,
-        peer: &Peer<RoleServer>,
-        session: SessionRef,
-        wanted: Wanted,
-    ) -> service::Result<Self> {
-        let stream = stream_of(asker, session).await?;
+    async fn start(asker: &Asker, peer: &Peer<RoleServer>, place: Place, wanted: Wanted) -> service::Result<Self> {
+        let stream = stream_of(asker, place).await?;
         let wanted = Arc::new(Mutex::new(wanted));
         let task = tokio::spawn(follow(stream, wanted.clone(), Listener::Session(peer.clone())));
         Ok(Self { wanted, task })

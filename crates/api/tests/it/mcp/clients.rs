@@ -145,7 +145,12 @@ impl<'w> Client<'w> {
 
     /// Uses `shared_context`. Gives what a model sees; success and failure are told apart by `error`.
     pub(super) async fn context(&mut self, arguments: Value) -> Value {
-        let result = self.result("tools/call", json!({"name": "shared_context", "arguments": arguments})).await;
+        self.tool("shared_context", arguments).await
+    }
+
+    /// Uses any tool.
+    pub(super) async fn tool(&mut self, name: &str, arguments: Value) -> Value {
+        let result = self.result("tools/call", json!({"name": name, "arguments": arguments})).await;
         let structured = result["structuredContent"].clone();
         let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().expect("text")).expect("JSON");
         assert_eq!(text, structured, "both forms say the same");

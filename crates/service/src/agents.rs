@@ -1,0 +1,264 @@
+//! Agents of a project.
+
+use crate::paging::{Listed, Page};
+use crate::projects::{self, ProjectRef};
+use crate::{Ctx, Error, Result, idempotency, items};
+use domain::Refusal;
+use domain::agents::{self as rules, AGENTS_MOST, Agent, AgentChoice, AgentShape};
+use domain::audit::AuditRecord;
+use domain::callers::{Caller, Credential};
+use domain::ids::{AgentId, UserId, WorkspaceId};
+use domain::projects::Project;
+use domain::times::Timestamp;
+use std::sync::Arc;
+use store::{Operation, Tx};
+
+/// How a request names an agent: by its project and by id or name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentPath {
+    pub project: ProjectRef,
+    pub id_or_name: String,
+}
+
+/// An agent of that shape, new in its project.
+pub(crate) fn made(project: &Project, id: AgentId, shape: AgentShape) -> Agent {
+    Agent {
+        workspace: project.workspace.clone(),
+        project: project.id.clone(),
+        id,
+        name: shape.name,
+        visibility: shape.visibility,
+        audience: shape.audience,
+        settings: shape.settings,
+        created_by: project.created_by.clone(),
+        created_at: project.created_at,
+        updated_at: project.created_at,
+    }
+}
+
+async fn find_in(tx: &mut Tx, project: &Project, id_or_name: &str) -> Result<Agent> {
+    if id_or_name.contains('\0') {
+        return Err(Refusal::agent_not_found().into());
+    }
+    let found = tx.scope(&project.workspace).agents(&project.id).find(id_or_name).await?;
+    Ok(found.ok_or_else(Refusal::agent_not_found)?)
+}
+
+/// Finds an agent for somebody who uses it: a member of its workspace, or the bearer of its own token.
+pub(crate) async fn find(tx: &mut Tx, caller: &Caller, path: &AgentPath) -> Result<Agent> {
+    let project = projects::find(tx, caller, &path.project).await?;
+    let found = find_in(tx, &project, &path.id_or_name).await?;
+    match &caller.credential {
+        Credential::Agent { agent, .. } if agent.id != found.id => Err(Refusal::agent_not_found().into()),
+        _ => Ok(found),
+    }
+}
+
+/// The agent that a token is for, as long as its user may use it.
+pub(crate) async fn find_own(tx: &mut Tx, caller: &Caller) -> Result<Agent> {
+    let Credential::Agent { agent, .. } = &caller.credential else {
+        return Err(Refusal::forbidden("this needs a token that is for an agent").into());
+    };
+    if !tx.is_member(&caller.user, &agent.workspace).await? {
+        return Err(Refusal::agent_not_found().into());
+    }
+    let found = tx.scope(&agent.workspace).agents(&agent.project).find(agent.id.as_str()).await?;
+    Ok(found.ok_or_else(Refusal::agent_not_found)?)
+}
+
+async fn find_managed(tx: &mut Tx, caller: &Caller, path: &AgentPath) -> Result<Agent> {
+    let project = projects::find_managed(tx, caller, &path.project).await?;
+    find_in(tx, &project, &path.id_or_name).await
+}
+
+fn record(caller: &Caller, action: &'static str, agent: &Agent, at: Timestamp) -> AuditRecord {
+    AuditRecord::new(caller, action, at)
+        .with("project", agent.project.as_str())
+        .with("agent", agent.id.as_str())
+        .with("name", agent.name.as_str())
+        .with("visibility", agent.visibility.as_str())
+        .with("audience", agent.audience.as_str())
+}
+
+pub async fn create(ctx: &Ctx, project: ProjectRef, choice: AgentChoice) -> Result<Agent> {
+    ctx.caller.require_person()?;
+    let shape = AgentShape::create(choice)?;
+    let id = AgentId::generated(ctx.house.unique());
+    let operation = Create { caller: ctx.caller.clone(), project, id, shape, now: ctx.now() };
+    idempotency::write(ctx, &WorkspaceId::personal(&ctx.caller.user), operation).await
+}
+
+struct Create {
+    caller: Arc<Caller>,
+    project: ProjectRef,
+    id: AgentId,
+    shape: AgentShape,
+    now: Timestamp,
+}
+
+impl Operation for Create {
+    type Output = Agent;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Agent> {
+        let project = projects::find_managed(tx, &self.caller, &self.project).await?;
+        let staff = tx.scope(&project.workspace).agents(&project.id).all().await?;
+        if staff.len() as u64 >= AGENTS_MOST {
+            return Err(rules::too_many().into());
+        }
+        let agent = Agent {
+            created_by: self.caller.user.clone(),
+            created_at: self.now,
+            updated_at: self.now,
+            ..made(&project, self.id.clone(), self.shape.clone())
+        };
+        if !tx.scope(&project.workspace).agents(&project.id).create(&agent).await? {
+            return Err(rules::exists().into());
+        }
+        tx.scope(&project.workspace).audit().append(record(&self.caller, "agent.create", &agent, self.now));
+        Ok(agent)
+    }
+}
+
+pub async fn get(ctx: &Ctx, path: AgentPath) -> Result<Agent> {
+    ctx.caller.require_person()?;
+    ctx.house.store().read(Get { caller: ctx.caller.clone(), path }).await
+}
+
+struct Get {
+    caller: Arc<Caller>,
+    path: AgentPath,
+}
+
+impl Operation for Get {
+    type Output = Agent;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Agent> {
+        find(tx, &self.caller, &self.path).await
+    }
+}
+
+pub async fn update(ctx: &Ctx, path: AgentPath, choice: AgentChoice) -> Result<Agent> {
+    ctx.caller.require_person()?;
+    let operation = Update { caller: ctx.caller.clone(), path, choice, now: ctx.now() };
+    ctx.house.store().write(&WorkspaceId::personal(&ctx.caller.user), operation).await
+}
+
+struct Update {
+    caller: Arc<Caller>,
+    path: AgentPath,
+    choice: AgentChoice,
+    now: Timestamp,
+}
+
+impl Operation for Update {
+    type Output = Agent;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Agent> {
+        let before = find_managed(tx, &self.caller, &self.path).await?;
+        let shape = AgentShape::of(&before).change(self.choice.clone())?;
+        if shape.visibility != before.visibility && has_data(tx, &before).await? {
+            return Err(rules::has_data().into());
+        }
+        let after = Agent {
+            name: shape.name,
+            visibility: shape.visibility,
+            audience: shape.audience,
+            settings: shape.settings,
+            updated_at: self.now,
+            ..before.clone()
+        };
+        if after.name != before.name
+            && tx.scope(&after.workspace).agents(&after.project).find(&after.name).await?.is_some()
+        {
+            return Err(rules::exists().into());
+        }
+        tx.scope(&after.workspace).agents(&after.project).save(&after).await?;
+        if after.visibility != before.visibility || after.audience != before.audience {
+            // Whoever watches its items looks again whether they may.
+            tx.rights_shrank();
+        }
+        tx.scope(&after.workspace).audit().append(record(&self.caller, "agent.update", &after, self.now));
+        Ok(after)
+    }
+}
+
+async fn has_data(tx: &mut Tx, agent: &Agent) -> Result<bool> {
+    if tx.has_created_items(&agent.id).await? {
+        return Ok(true);
+    }
+    let Some(scope) = agent.own_scope() else { return Ok(false) };
+    Ok(tx.items(&scope).counters().await?.items > 0)
+}
+
+/// Removes an agent with its own items and tokens. What it wrote elsewhere stays, and so does the audit.
+pub async fn delete(ctx: &Ctx, path: AgentPath) -> Result<()> {
+    ctx.caller.require_person()?;
+    let operation = Delete { caller: ctx.caller.clone(), path, now: ctx.now() };
+    ctx.house.store().write(&WorkspaceId::personal(&ctx.caller.user), operation).await
+}
+
+struct Delete {
+    caller: Arc<Caller>,
+    path: AgentPath,
+    now: Timestamp,
+}
+
+impl Operation for Delete {
+    type Output = ();
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<()> {
+        let agent = find_managed(tx, &self.caller, &self.path).await?;
+        remove(tx, &agent, self.now).await?;
+        tx.scope(&agent.workspace).audit().append(record(&self.caller, "agent.delete", &agent, self.now));
+        Ok(())
+    }
+}
+
+/// Takes an agent away with everything that is only its own.
+pub(crate) async fn remove(tx: &mut Tx, agent: &Agent, now: Timestamp) -> Result<()> {
+    if let Some(scope) = agent.own_scope() {
+        items::remove_scope(tx, &scope).await?;
+    }
+    tx.remove_publications_to(&agent.id).await?;
+    tx.revoke_agent_tokens(&agent.id, now).await?;
+    tx.scope(&agent.workspace).agents(&agent.project).remove(&agent.id).await?;
+    tx.rights_shrank();
+    Ok(())
+}
+
+/// A shared agent as somebody sees it who may publish to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SharedAgent {
+    pub agent: Agent,
+    /// Whether the caller may talk to it, too.
+    pub is_member: bool,
+}
+
+/// The shared agents that the caller may see: of their own workspaces, and those shown to everyone.
+pub async fn list_shared(ctx: &Ctx, page: Page) -> Result<Listed<SharedAgent>> {
+    ctx.caller.require_person_or_agent()?;
+    let limit = page.limit()?;
+    let after = page.after(1)?.remove(0);
+    let items = ctx.house.store().read(ListShared { user: ctx.caller.user.clone(), after, limit: limit + 1 }).await?;
+    Ok(Listed::cut(items, limit, |shared| vec![shared.agent.id.as_str().to_owned()]))
+}
+
+struct ListShared {
+    user: UserId,
+    after: String,
+    limit: u64,
+}
+
+impl Operation for ListShared {
+    type Output = Vec<SharedAgent>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<SharedAgent>> {
+        let found = tx.shared_agents_page(&self.user, &self.after, self.limit).await?;
+        Ok(found.into_iter().map(|(agent, is_member)| SharedAgent { agent, is_member }).collect())
+    }
+}

@@ -1,0 +1,129 @@
+//! Workspace items: one function for the five tools, whatever the door. The scope comes from the agent and the person it
+//! runs for; there is no parameter for it.
+
+mod changes;
+mod publishing;
+
+pub use publishing::{Published, list_publications, recall};
+
+use crate::agents::{self, AgentPath};
+use crate::{Ctx, Error, Result, idempotency};
+use changes::Change;
+use domain::agents::Agent;
+use domain::callers::{Caller, Credential};
+use domain::events::StreamId;
+use domain::ids::{ItemId, PublicationId, WorkspaceId};
+use domain::item_requests::{ItemAnswer, ItemListing, ItemRequest, TOOLS};
+use domain::items::ItemScope;
+use domain::{Refusal, policy};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use store::{Operation, Tx};
+
+/// On behalf of which agent a tool is called.
+#[derive(Debug, Clone)]
+pub enum Acting {
+    /// The one the request's address names.
+    Named(AgentPath),
+    /// The one the token is for.
+    Own,
+}
+
+/// An agent at work, with the scope that is its to work on.
+pub(crate) struct AtWork {
+    pub(crate) agent: Agent,
+    pub(crate) scope: ItemScope,
+}
+
+impl Acting {
+    /// Finds the agent and decides its scope. Nothing reaches an item without passing here.
+    pub(crate) async fn resolve(&self, tx: &mut Tx, caller: &Caller, tool: &str) -> Result<AtWork> {
+        let agent = match self {
+            Self::Named(path) => agents::find(tx, caller, path).await?,
+            Self::Own => agents::find_own(tx, caller).await?,
+        };
+        policy::may_use_tool(&agent, tool)?;
+        let scope = agent.item_scope(&caller.user);
+        Ok(AtWork { agent, scope })
+    }
+}
+
+/// Calls one of the `workspace_*` tools.
+pub async fn call(ctx: &Ctx, acting: Acting, tool: &str, envelope: Map<String, Value>) -> Result<ItemAnswer> {
+    let request = ItemRequest::parse(tool, envelope)?;
+    let (caller, tool) = (ctx.caller.clone(), request.tool());
+    match request {
+        ItemRequest::List => ctx.house.store().scan(Look { caller, acting, tool, request }).await,
+        ItemRequest::Read { .. } => ctx.house.store().read(Look { caller, acting, tool, request }).await,
+        request => {
+            let (item, publication) =
+                (ItemId::generated(ctx.house.unique()), PublicationId::generated(ctx.house.unique()));
+            let turn = turn(&caller);
+            let change = Change { caller, acting, tool, request, now: ctx.now(), item, publication };
+            idempotency::write(ctx, &turn, change).await
+        }
+    }
+}
+
+/// Which of the tools the token's agent may use: none without an agent, and a shared one does not publish.
+pub async fn tools_of_own_agent(ctx: &Ctx) -> Result<Vec<&'static str>> {
+    if !matches!(ctx.caller.credential, Credential::Agent { .. }) {
+        return Ok(Vec::new());
+    }
+    let agent = ctx.house.store().read(Own { caller: ctx.caller.clone() }).await?;
+    let may = |tool: &&str| {
+        let publishes = *tool == ItemRequest::PUBLISH;
+        policy::may_use_tool(&agent, tool).is_ok() && (!publishes || policy::may_publish_from(&agent).is_ok())
+    };
+    Ok(TOOLS.into_iter().filter(may).collect())
+}
+
+struct Own {
+    caller: Arc<Caller>,
+}
+
+impl Operation for Own {
+    type Output = Agent;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Agent> {
+        agents::find_own(tx, &self.caller).await
+    }
+}
+
+/// In whose turn a change waits; the true scope is found in the transaction.
+fn turn(caller: &Caller) -> WorkspaceId {
+    match &caller.credential {
+        Credential::Agent { agent, .. } => agent.workspace.clone(),
+        _ => WorkspaceId::personal(&caller.user),
+    }
+}
+
+struct Look {
+    caller: Arc<Caller>,
+    acting: Acting,
+    tool: &'static str,
+    request: ItemRequest,
+}
+
+impl Operation for Look {
+    type Output = ItemAnswer;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<ItemAnswer> {
+        let AtWork { scope, .. } = self.acting.resolve(tx, &self.caller, self.tool).await?;
+        if let ItemRequest::Read { key } = &self.request {
+            let item = tx.items(&scope).get(key).await?.ok_or_else(Refusal::item_not_found)?;
+            return Ok(ItemAnswer::Read(item.into()));
+        }
+        let items = tx.items(&scope).all().await?.into_iter().map(Into::into).collect();
+        Ok(ItemAnswer::Listing(ItemListing { items }))
+    }
+}
+
+/// Takes a whole scope away, with what was told about it.
+pub(crate) async fn remove_scope(tx: &mut Tx, scope: &ItemScope) -> Result<()> {
+    tx.items(scope).remove_all().await?;
+    tx.scope(scope.workspace()).events().remove(&StreamId::of_items(scope)).await?;
+    Ok(())
+}

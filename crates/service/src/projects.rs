@@ -1,0 +1,271 @@
+//! Projects: made with their starter agents, changed and deleted by their creator or an admin, used by every member of
+//! their workspace.
+
+use crate::paging::{Listed, Page};
+use crate::workspaces::{self, require_member};
+use crate::{Ctx, Error, Result, agents, idempotency, sessions};
+use domain::agents::{Agent, starter_pack};
+use domain::audit::AuditRecord;
+use domain::callers::{Caller, Credential, only_delivers};
+use domain::ids::{AgentId, ProjectId, UserId, WorkspaceId};
+use domain::projects::{self as rules, PROJECTS_MOST, Project, ProjectChange};
+use domain::roles::Role;
+use domain::sessions::KeyConvention;
+use domain::times::Timestamp;
+use domain::{Code, Refusal};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use store::{Operation, Tx};
+
+/// How a request names a project: by id or name, and by workspace where a name alone is not enough.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProjectRef {
+    pub id_or_name: String,
+    pub workspace: Option<String>,
+}
+
+/// Finds the one project that is meant among those a user can see.
+pub(crate) async fn find_seen_by(tx: &mut Tx, user: &UserId, reference: &ProjectRef) -> Result<Project> {
+    if reference.id_or_name.contains('\0') {
+        return Err(Refusal::project_not_found().into());
+    }
+    let workspace = reference.workspace.as_deref().map(|text| workspaces::named(text, user)).transpose();
+    let workspace = workspace.map_err(|_| Refusal::project_not_found())?;
+    let mut seen = tx.projects_seen_by(user, &reference.id_or_name, workspace.as_ref()).await?;
+    if seen.len() > 1 {
+        let message = "you can see several projects of that name: take the id, or say which `workspace`";
+        return Err(Refusal::new(Code::AmbiguousProject, message).into());
+    }
+    Ok(seen.pop().ok_or_else(Refusal::project_not_found)?)
+}
+
+/// Finds a project for somebody who uses it: a person who can see it, or an agent of it.
+pub(crate) async fn find(tx: &mut Tx, caller: &Caller, reference: &ProjectRef) -> Result<Project> {
+    match &caller.credential {
+        Credential::User | Credential::Operator => find_seen_by(tx, &caller.user, reference).await,
+        Credential::Agent { agent, .. } => {
+            let found = find_seen_by(tx, &caller.user, reference).await?;
+            if found.id == agent.project { Ok(found) } else { Err(Refusal::project_not_found().into()) }
+        }
+        Credential::Session { .. } => {
+            Err(Refusal::forbidden("a session token reaches only its session's context, prompt and events").into())
+        }
+        Credential::Channel { .. } => Err(only_delivers().into()),
+    }
+}
+
+/// Finds a project for a person who changes it.
+pub(crate) async fn find_managed(tx: &mut Tx, caller: &Caller, reference: &ProjectRef) -> Result<Project> {
+    let project = find(tx, caller, reference).await?;
+    if project.created_by == caller.user || caller.role == Role::Admin {
+        return Ok(project);
+    }
+    Err(Refusal::forbidden("only the project's creator or an admin may do this").into())
+}
+
+/// A project with its agents.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Staffed {
+    pub project: Project,
+    pub agents: Vec<Agent>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct CreateProject {
+    pub name: String,
+    pub workspace: Option<String>,
+    pub key_conventions: Option<Vec<KeyConvention>>,
+}
+
+pub async fn create(ctx: &Ctx, input: CreateProject) -> Result<Staffed> {
+    ctx.caller.require_person()?;
+    rules::check_name(&input.name)?;
+    let key_conventions = input.key_conventions.map(rules::check_key_conventions).transpose()?;
+    let workspace = workspaces::named(input.workspace.as_deref().unwrap_or("personal"), &ctx.caller.user)?;
+    let project = Project {
+        workspace: workspace.clone(),
+        id: ProjectId::generated(ctx.house.unique()),
+        name: input.name,
+        key_conventions,
+        created_by: ctx.caller.user.clone(),
+        created_at: ctx.now(),
+    };
+    // Agents are listed in the order of their ids; those of one moment are put in order here.
+    let mut ids = starter_pack().map(|_| AgentId::generated(ctx.house.unique()));
+    ids.sort_unstable();
+    let agents = starter_pack().into_iter().zip(ids).map(|(shape, id)| agents::made(&project, id, shape)).collect();
+    let operation = Create { caller: ctx.caller.clone(), staffed: Staffed { project, agents } };
+    idempotency::write(ctx, &workspace, operation).await
+}
+
+struct Create {
+    caller: Arc<Caller>,
+    staffed: Staffed,
+}
+
+impl Operation for Create {
+    type Output = Staffed;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Staffed> {
+        let Staffed { project, agents } = &self.staffed;
+        require_member(tx, &self.caller.user, &project.workspace).await?;
+        if tx.scope(&project.workspace).projects().count().await? >= PROJECTS_MOST {
+            return Err(rules::too_many().into());
+        }
+        if !tx.scope(&project.workspace).projects().create(project).await? {
+            return Err(rules::exists().into());
+        }
+        for agent in agents {
+            tx.scope(&project.workspace).agents(&project.id).create(agent).await?;
+        }
+        tx.scope(&project.workspace).audit().append(record(
+            &self.caller,
+            "project.create",
+            project,
+            project.created_at,
+        ));
+        Ok(self.staffed.clone())
+    }
+}
+
+fn record(caller: &Caller, action: &'static str, project: &Project, at: Timestamp) -> AuditRecord {
+    AuditRecord::new(caller, action, at).with("project", project.id.as_str()).with("name", project.name.as_str())
+}
+
+pub async fn get(ctx: &Ctx, reference: ProjectRef) -> Result<Staffed> {
+    ctx.caller.require_person()?;
+    ctx.house.store().read(Get { caller: ctx.caller.clone(), reference }).await
+}
+
+struct Get {
+    caller: Arc<Caller>,
+    reference: ProjectRef,
+}
+
+/// The bare project, without its agents.
+pub(crate) struct Find {
+    pub(crate) caller: Arc<Caller>,
+    pub(crate) reference: ProjectRef,
+}
+
+impl Operation for Find {
+    type Output = Project;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Project> {
+        find(tx, &self.caller, &self.reference).await
+    }
+}
+
+impl Operation for Get {
+    type Output = Staffed;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Staffed> {
+        let project = find(tx, &self.caller, &self.reference).await?;
+        let agents = tx.scope(&project.workspace).agents(&project.id).all().await?;
+        Ok(Staffed { project, agents })
+    }
+}
+
+pub async fn list(ctx: &Ctx, workspace: Option<&str>, page: Page) -> Result<Listed<Staffed>> {
+    ctx.caller.require_person()?;
+    let limit = page.limit()?;
+    let after = page.after(1)?.remove(0);
+    let workspace = workspace.map(|text| workspaces::named(text, &ctx.caller.user)).transpose()?;
+    let operation = List { user: ctx.caller.user.clone(), workspace, after, limit: limit + 1 };
+    let items = ctx.house.store().read(operation).await?;
+    Ok(Listed::cut(items, limit, |staffed| vec![staffed.project.id.as_str().to_owned()]))
+}
+
+struct List {
+    user: UserId,
+    workspace: Option<WorkspaceId>,
+    after: String,
+    limit: u64,
+}
+
+impl Operation for List {
+    type Output = Vec<Staffed>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Staffed>> {
+        let projects = tx.projects_page(&self.user, self.workspace.as_ref(), &self.after, self.limit).await?;
+        let mut staffed = Vec::with_capacity(projects.len());
+        for project in projects {
+            let agents = tx.scope(&project.workspace).agents(&project.id).all().await?;
+            staffed.push(Staffed { project, agents });
+        }
+        Ok(staffed)
+    }
+}
+
+pub async fn update(ctx: &Ctx, reference: ProjectRef, change: ProjectChange) -> Result<Staffed> {
+    ctx.caller.require_person()?;
+    let turn = WorkspaceId::personal(&ctx.caller.user);
+    let operation = Update { caller: ctx.caller.clone(), reference, change, now: ctx.now() };
+    ctx.house.store().write(&turn, operation).await
+}
+
+struct Update {
+    caller: Arc<Caller>,
+    reference: ProjectRef,
+    change: ProjectChange,
+    now: Timestamp,
+}
+
+impl Operation for Update {
+    type Output = Staffed;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Staffed> {
+        let project = find_managed(tx, &self.caller, &self.reference).await?.change(self.change.clone())?;
+        if tx.scope(&project.workspace).projects().is_name_taken(&project.name, &project.id).await? {
+            return Err(rules::exists().into());
+        }
+        tx.scope(&project.workspace).projects().save(&project).await?;
+        tx.scope(&project.workspace).audit().append(record(&self.caller, "project.update", &project, self.now));
+        let agents = tx.scope(&project.workspace).agents(&project.id).all().await?;
+        Ok(Staffed { project, agents })
+    }
+}
+
+/// Removes a project with its agents and sessions. The audit stays.
+pub async fn delete(ctx: &Ctx, reference: ProjectRef) -> Result<()> {
+    ctx.caller.require_person()?;
+    let turn = WorkspaceId::personal(&ctx.caller.user);
+    ctx.house.store().write(&turn, Delete { caller: ctx.caller.clone(), reference, now: ctx.now() }).await
+}
+
+struct Delete {
+    caller: Arc<Caller>,
+    reference: ProjectRef,
+    now: Timestamp,
+}
+
+impl Operation for Delete {
+    type Output = ();
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<()> {
+        let project = find_managed(tx, &self.caller, &self.reference).await?;
+        remove(tx, &project.workspace, &project.id, self.now).await?;
+        tx.scope(&project.workspace).audit().append(record(&self.caller, "project.delete", &project, self.now));
+        Ok(())
+    }
+}
+
+/// Takes a project away with everything that is only its own.
+pub(crate) async fn remove(tx: &mut Tx, workspace: &WorkspaceId, id: &ProjectId, now: Timestamp) -> Result<()> {
+    for agent in tx.scope(workspace).agents(id).all().await? {
+        agents::remove(tx, &agent, now).await?;
+    }
+    for (session, uid) in tx.scope(workspace).projects().sessions(id).await? {
+        sessions::remove(tx, workspace, (&session, &uid), now).await?;
+    }
+    tx.scope(workspace).projects().remove(id).await?;
+    // Open streams of the project end with the commit.
+    tx.rights_shrank();
+    Ok(())
+}
