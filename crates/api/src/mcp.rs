@@ -31,7 +31,6 @@ use protocol::errors::ErrorBody;
 use rmcp::model::ProtocolVersion;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use serde_json::Value;
 use server::Server;
 use sessions::{Owner, Sessions, Visit};
 use std::sync::Arc;
@@ -61,6 +60,8 @@ impl Mcp {
             .with_allowed_origins(origins)
             .enforce_origin_validation()
             .with_max_request_body_bytes(bodies::LARGEST)
+            // An event without data, meant to prime a client for reconnecting, is an error to clients from before 2025-11-25.
+            .with_sse_retry(None)
             .with_json_response(true);
         let sdk = StreamableHttpService::new(|| Ok(Server::default()), manager.clone(), config);
         Self { sdk, sessions: Arc::new(Sessions::new(manager)), listens: Listens::default() }
@@ -167,9 +168,4 @@ fn held<G: Send + Sync + 'static>(app: &App, response: Response, guard: G) -> Re
             chunk
         }))
     })
-}
-
-/// A message's parameters by name; anything else is none.
-fn field<'v>(value: &'v Value, path: &[&str]) -> &'v Value {
-    path.iter().fold(value, |value, name| &value[*name])
 }

@@ -19,9 +19,11 @@ use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) async fn run(place: &Place, options: &Mcp) -> Result<ExitCode> {
-    let Mcp { user, session, workspace: _, participant } = options;
-    if place.server.is_some() && (user.is_some() || session.is_some() || participant.is_some()) {
-        bail!("--user, --session and --participant are for this machine; with --server the token says who you are");
+    let Mcp { user, agent, session, workspace: _, participant } = options;
+    if place.server.is_some() && [user, agent, session, participant].into_iter().any(Option::is_some) {
+        bail!(
+            "--user, --agent, --session and --participant are for this machine; with --server the token says who you are"
+        );
     }
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let link = Link::connect(place, options).await?;

@@ -27,6 +27,7 @@ pub(super) fn manager() -> LocalSessionManager {
     let mut manager = LocalSessionManager::default();
     // To the SDK a session with an open but quiet stream is idle; here it is not, so idleness is judged here.
     manager.session_config.keep_alive = None;
+    manager.session_config.sse_retry = None;
     manager
 }
 
@@ -175,5 +176,52 @@ impl Drop for Visit {
             session.visits -= 1;
             session.last_used = Instant::now();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::callers::Credential;
+    use domain::ids::UserId;
+    use domain::participants::Participant;
+    use domain::roles::Role;
+
+    fn of(user: usize) -> Session {
+        let user = UserId::parse(&format!("usr_u{user}")).unwrap();
+        let participant = Participant::of_user(&user);
+        let caller = Caller { user, role: Role::Member, participant, credential: Credential::User };
+        let owner = Owner { caller: Arc::new(caller), token: None };
+        Session { owner, last_used: Instant::now(), visits: 0, _watched: oneshot::channel().0 }
+    }
+
+    fn sessions() -> Arc<Sessions> {
+        Arc::new(Sessions::new(Arc::new(manager())))
+    }
+
+    #[tokio::test]
+    async fn there_is_room_for_two_thousand_and_nobody_is_turned_out_for_somebody_else() {
+        let sessions = sessions();
+        for number in 0..MOST {
+            assert_eq!(sessions.take_in(&number.to_string(), of(number / 50)), Ok(None));
+        }
+        let refused = sessions.take_in("one more", of(9999)).unwrap_err();
+        assert_eq!(refused.code, Code::QueueFull);
+        assert_eq!(sessions.lock().len(), MOST);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_is_idle_when_nobody_was_in_it_for_half_an_hour() {
+        let sessions = sessions();
+        let owner = of(1).owner;
+        sessions.take_in("a", of(1)).unwrap();
+        let visit = sessions.visit("a", &owner);
+        tokio::time::advance(2 * IDLE).await;
+        assert!(visit.is_some() && !sessions.is_idle("a"), "a stream is open");
+        drop(visit);
+        assert!(!sessions.is_idle("a"), "it was open until just now");
+        tokio::time::advance(IDLE).await;
+        assert!(sessions.is_idle("a"));
+        assert!(sessions.visit("a", &of(2).owner).is_none(), "and it is nobody else's");
     }
 }

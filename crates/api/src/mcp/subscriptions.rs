@@ -9,7 +9,6 @@ mod watches;
 pub(super) use watches::Watches;
 
 use super::askers::Asker;
-use super::field;
 use super::resources::Address;
 use crate::errors::Result;
 use axum::http::request::Parts;
@@ -231,13 +230,13 @@ impl Drop for Listen {
 }
 
 async fn prepare(asker: &Asker, params: &Value) -> Result<Opened> {
-    let uris = field(params, &["notifications", "resourceSubscriptions"]).as_array();
+    let uris = params["notifications"]["resourceSubscriptions"].as_array();
     let mut wanted: HashMap<Place, Wanted> = HashMap::new();
     for (uri, address) in acceptable(uris.into_iter().flatten().filter_map(Value::as_str)) {
         let (place, key) = Place::of(asker, address);
         wanted.entry(place).or_default().keys.insert(uri.to_owned(), key);
     }
-    if field(params, &["notifications", "resourcesListChanged"]) == true {
+    if params["notifications"]["resourcesListChanged"] == true {
         Place::own(asker).into_iter().for_each(|place| wanted.entry(place).or_default().lists = true);
     }
     let mut opened = Vec::new();

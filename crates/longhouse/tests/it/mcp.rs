@@ -95,17 +95,17 @@ impl Agent {
         }
     }
 
-    fn context(&mut self, arguments: Value) -> Value {
+    fn context(&mut self, arguments: &Value) -> Value {
         let answer = self.request("tools/call", json!({"name": "shared_context", "arguments": arguments}));
         answer["result"]["structuredContent"].clone()
     }
 
     fn write(&mut self, value: &str) -> Value {
-        self.context(json!({"action": "write", "key": "k", "value": value}))
+        self.context(&json!({"action": "write", "key": "k", "value": value}))
     }
 
     fn read(&mut self) -> Value {
-        self.context(json!({"action": "read", "key": "k"}))["value"].clone()
+        self.context(&json!({"action": "read", "key": "k"}))["value"].clone()
     }
 
     fn subscribe(&mut self) {
@@ -178,7 +178,7 @@ fn tell_the_story(mut first: Agent, mut second: Agent) {
     assert_eq!(first.write("two")["written_by"], "subagent:first");
     second.hears();
     assert_eq!(second.read(), "two");
-    let refused = first.context(json!({"action": "write", "key": "k", "value": "x", "if_version": 7}));
+    let refused = first.context(&json!({"action": "write", "key": "k", "value": "x", "if_version": 7}));
     assert_eq!(refused["error"]["code"], "VERSION_CONFLICT");
     second.ends();
     first.write("three");
@@ -230,10 +230,10 @@ fn a_key_that_expires_is_heard_of_where_no_server_runs() {
     let folder = house();
     let mut agent = Agent::local(folder.path(), "subagent:a", NEW);
     agent.subscribe();
-    agent.context(json!({"action": "write", "key": "k", "value": "x", "ttl_seconds": 1}));
+    agent.context(&json!({"action": "write", "key": "k", "value": "x", "ttl_seconds": 1}));
     agent.hears();
     agent.hears();
-    assert_eq!(agent.context(json!({"action": "read", "key": "k"}))["error"]["code"], "KEY_NOT_FOUND");
+    assert_eq!(agent.context(&json!({"action": "read", "key": "k"}))["error"]["code"], "KEY_NOT_FOUND");
     agent.ends();
 }
 
@@ -361,27 +361,56 @@ fn a_subscription_that_is_cancelled_is_silent_from_then_on() {
     agent.ends();
 }
 
+/// One line of a client that speaks the new protocol.
+fn alone(id: u64, method: &str, mut params: Value) -> String {
+    params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": NEW,
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {}});
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
+}
+
+/// Says all this, then nothing more, and waits for the end.
+fn said(mut command: Command, lines: &[String]) -> std::process::Output {
+    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = pipes.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    lines.iter().for_each(|line| writeln!(input, "{line}").unwrap());
+    drop(input);
+    child.wait_with_output().unwrap()
+}
+
 #[test]
 fn questions_asked_before_the_input_ends_are_answered() {
     let folder = house();
-    let mut child = command(folder.path())
-        .args(["mcp", "--session", "plans"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let meta = json!({"io.modelcontextprotocol/protocolVersion": NEW,
-        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {}});
-    let mut input = child.stdin.take().unwrap();
-    for id in 0..5 {
-        let message = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": {"_meta": meta}});
-        writeln!(input, "{message}").unwrap();
-    }
-    drop(input);
-    let output = child.wait_with_output().unwrap();
+    let mut command = command(folder.path());
+    command.args(["mcp", "--session", "plans"]);
+    let lines: Vec<_> = (0..5).map(|id| alone(id, "tools/list", json!({}))).collect();
+    let output = said(command, &lines);
     assert!(output.status.success());
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 5);
+}
+
+#[test]
+fn no_value_is_logged_however_much_is_asked_for() {
+    let folder = house();
+    let arguments = json!({"action": "write", "key": "k", "value": "CANARY"});
+    let write = json!({"name": "shared_context", "arguments": arguments});
+    let hello = json!({"protocolVersion": OLD[0], "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let lines = [
+        alone(1, "tools/call", write.clone()),
+        alone(2, "resources/read", json!({"uri": KEY})),
+        json!({"jsonrpc": "2.0", "id": 3, "method": "initialize", "params": hello}).to_string(),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string(),
+        json!({"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": write}).to_string(),
+    ];
+    for level in ["trace", "trace,rmcp=trace", "rmcp::service=trace,rmcp::transport=debug,debug"] {
+        let mut command = command(folder.path());
+        command.args(["mcp", "--session", "plans"]).env("LONGHOUSE_LOG", level);
+        let output = said(command, &lines);
+        assert_eq!(String::from_utf8_lossy(&output.stdout).matches("\"id\"").count(), 4);
+        let log = String::from_utf8_lossy(&output.stderr);
+        assert!(!log.contains("CANARY"), "{level}: {log}");
+    }
 }
 
 #[test]

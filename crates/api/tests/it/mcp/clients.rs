@@ -47,8 +47,9 @@ pub(super) async fn reply(ask: Ask) -> Reply {
     let bytes = tokio::time::timeout(PATIENCE, body.collect()).await.expect("an end").expect("a whole body").to_bytes();
     let text = String::from_utf8(bytes.to_vec()).expect("text");
     let messages = if streams {
-        let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
-        data.filter(|data| !data.is_empty()).map(|data| serde_json::from_str(data).expect("JSON")).collect()
+        // Every event is a message: old clients take one without data for a broken one.
+        let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+        data.map(|data| serde_json::from_str(data).expect("JSON")).collect()
     } else {
         serde_json::from_str(&text).into_iter().collect()
     };
