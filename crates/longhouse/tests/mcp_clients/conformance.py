@@ -69,6 +69,9 @@ LEFT_OUT = {
     "we send clients no log, and declare none": """
         logging-set-level
     """,
+    "an event without data is a broken message to clients from before 2025-11-25": """
+        server-sse-polling: server-sse-priming-event server-sse-retry-field
+    """,
     "no argument of our tools is also a header (x-mcp-header)": """
         http-custom-header-server-validation: sep-2243-server-no-xmcp-tool sep-2243-server-decode-base64
         http-custom-header-server-validation: sep-2243-server-validate-param-match
