@@ -98,11 +98,8 @@ pub async fn create(ctx: &Ctx, input: CreateProject) -> Result<Staffed> {
         created_by: ctx.caller.user.clone(),
         created_at: ctx.now(),
     };
-    // Agents are listed in the order of their ids; those of one moment are put in order here.
-    let mut ids = starter_pack().map(|_| AgentId::generated(ctx.house.unique()));
-    ids.sort_unstable();
-    let agents = starter_pack().into_iter().zip(ids).map(|(shape, id)| agents::made(&project, id, shape)).collect();
-    let operation = Create { caller: ctx.caller.clone(), staffed: Staffed { project, agents } };
+    let agents = starter_pack().map(|shape| agents::made(&project, AgentId::generated(ctx.house.unique()), shape));
+    let operation = Create { caller: ctx.caller.clone(), staffed: Staffed { project, agents: agents.into() } };
     idempotency::write(ctx, &workspace, operation).await
 }
 
