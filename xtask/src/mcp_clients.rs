@@ -1,5 +1,5 @@
-//! The official MCP clients at the door of the built binary: the SDKs for Python and TypeScript, the inspector, Claude Code, Codex
-//! and the conformance suite, in pinned versions kept below `target`. What they do stands in the scripts of
+//! The official MCP clients at the door of the built binary: the SDKs for Python and TypeScript, the inspector, the conformance suite
+//! and, where they are wanted, Claude Code and Codex, in pinned versions kept below `target`. What they do stands in the scripts of
 //! `crates/longhouse/tests/mcp_clients`, which say one line per check; here the scene is made and the lines are counted.
 
 use crate::packages;
@@ -26,6 +26,9 @@ pub(crate) struct Options {
     /// Talk to this binary instead of building one
     #[arg(long)]
     binary: Option<PathBuf>,
+    /// Claude Code and Codex, too, which take a gigabyte
+    #[arg(long)]
+    hosts: bool,
 }
 
 pub(crate) fn run_alone(options: &Options) -> Result<()> {
@@ -33,7 +36,7 @@ pub(crate) fn run_alone(options: &Options) -> Result<()> {
         Some(binary) => std::path::absolute(binary)?,
         None => workspace::build("longhouse", Profile::Debug)?,
     };
-    let totals = run(&binary)?;
+    let totals = run(&binary, options.hosts)?;
     println!("{totals}");
     if totals.failed > 0 {
         std::process::exit(1);
@@ -42,8 +45,8 @@ pub(crate) fn run_alone(options: &Options) -> Result<()> {
 }
 
 /// Installs the clients, runs the scripts in one scene, and counts their checks, the server's orderly end and its log.
-pub(crate) fn run(binary: &Path) -> Result<Totals> {
-    let clients = match Clients::install() {
+pub(crate) fn run(binary: &Path, hosts: bool) -> Result<Totals> {
+    let clients = match Clients::install(hosts) {
         Ok(clients) => clients,
         Err(error) if !packages::is_ci() => {
             println!("skipped: the MCP clients could not be installed: {error:#}");
@@ -117,28 +120,42 @@ struct Clients {
     folder: PathBuf,
     python: PathBuf,
     node: PathBuf,
+    /// Where Claude Code and Codex are, if they were asked for.
+    hosts: Option<PathBuf>,
 }
 
 impl Clients {
-    fn install() -> Result<Self> {
+    fn install(hosts: bool) -> Result<Self> {
         packages::ensure("python3", "python3")?;
         packages::ensure("npm", "npm")?;
         let folder = workspace::target_dir()?.join("mcp_clients");
         copy_files(&workspace::root().join(SCRIPTS), &folder)?;
         let python = environment(&folder)?;
         let mut pip = Command::new(&python);
-        pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--requirement"])
+        pip.args(["-m", "pip", "install", "--quiet", "--retries", "10", "--no-deps", "--requirement"])
             .arg(folder.join("requirements.txt"));
         processes::run(&mut pip)?;
-        let mut npm = Command::new("npm");
-        npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
-        processes::run(npm.current_dir(&folder))?;
+        npm_install(&folder)?;
+        let hosts = if hosts {
+            copy_files(&workspace::root().join(SCRIPTS).join("hosts"), &folder.join("hosts"))?;
+            npm_install(&folder.join("hosts"))?;
+            Some(folder.join("hosts/node_modules"))
+        } else {
+            None
+        };
         let node = folder.join("node_modules").join(node_package()?).join("bin/node");
         if !node.is_file() {
             bail!("npm did not bring {}", node.display());
         }
-        Ok(Self { folder, python, node })
+        Ok(Self { folder, python, node, hosts })
     }
+}
+
+/// Brings what a folder's `package.json` asks for.
+fn npm_install(folder: &Path) -> Result<()> {
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=5"]);
+    processes::run(npm.current_dir(folder))
 }
 
 fn copy_files(from: &Path, to: &Path) -> Result<()> {
@@ -204,7 +221,7 @@ impl Scene {
             "binary": binary, "data_dir": data_dir, "still_data_dir": still_data_dir, "url": format!("http://{address}"),
             "user": USER, "session": SESSION, "user_token": user,
             "tokens": {PARTICIPANTS[0]: orchestrator, PARTICIPANTS[1]: review},
-            "node": clients.node, "node_modules": clients.folder.join("node_modules"),
+            "node": clients.node, "node_modules": clients.folder.join("node_modules"), "host_modules": clients.hosts,
         });
         let file = folder.path().join("scene.json");
         std::fs::write(&file, scene.to_string())?;

@@ -58,7 +58,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         None => bail!("there is no binary to tell it to"),
     });
     tally.step("mcp clients", || match &binary {
-        Some(binary) => mcp_clients::run(binary),
+        Some(binary) => mcp_clients::run(binary, options.soak),
         None => bail!("there is no binary for them to talk to"),
     });
     if options.record {

@@ -6,6 +6,7 @@
 
 mod answers;
 mod askers;
+mod completions;
 mod prompts;
 mod resources;
 mod server;
@@ -25,6 +26,7 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use domain::{Code, Refusal};
 use futures_util::StreamExt;
 use http_body_util::Full;
 use protocol::errors::ErrorBody;
@@ -92,11 +94,23 @@ async fn post(State(app): State<App>, signed: Signed, request: Request) -> Resul
         _ => None,
     };
     let begins = visit.is_none() && method == "initialize";
-    let response = hand_over(&app, parts, bytes, &asker).await;
-    if begins && let Some(id) = session_id(response.headers()) {
-        app.mcp.sessions.open(id, &asker).await?;
-    }
+    let response =
+        if begins { begin(&app, parts, bytes, &asker).await? } else { hand_over(&app, parts, bytes, &asker).await };
     Ok(held(&app, response, (visit, listen)))
+}
+
+/// Opens a session. In a task of its own: a client that hangs up in between would leave one that nobody counts or ends.
+async fn begin(app: &App, parts: Parts, bytes: Bytes, asker: &Asker) -> Result<Response, Denied> {
+    let (app, asker) = (app.clone(), asker.clone());
+    let beginning = tokio::spawn(async move {
+        let response = hand_over(&app, parts, bytes, &asker).await;
+        if let Some(id) = session_id(response.headers()) {
+            app.mcp.sessions.open(id, &asker).await?;
+        }
+        Ok::<_, Denied>(response)
+    });
+    let failed = |_| Refusal::new(Code::Internal, "the MCP session could not be opened; the log says why");
+    beginning.await.map_err(failed)?
 }
 
 /// The stream of an MCP session, for clients that speak a version before 2026-07-28.

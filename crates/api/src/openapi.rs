@@ -103,7 +103,7 @@ fn build() -> Value {
     let schemas = &mut document["components"]["schemas"];
     schemas["SharedContextRequest"] = envelope(domain::tool_schemas::shared_context());
     let tools: Vec<_> = domain::tool_schemas::items::all().into_iter().map(envelope).collect();
-    schemas["WorkspaceToolRequest"] = json!({"oneOf": tools});
+    schemas["WorkspaceToolRequest"] = json!({"anyOf": tools});
     schemas["CreateAgent"] = schemas["AgentChoice"].clone();
     schemas["CreateAgent"]["required"] = json!(["name"]);
     name_operations(&mut document["paths"]);

@@ -25,12 +25,12 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Params<T> {
     }
 }
 
-/// For routes about one session.
+/// For routes about one session, project or agent.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct InWorkspace {
-    /// Where several sessions have that id.
+    /// Where several that you can see have that id or name.
     pub(crate) workspace: Option<String>,
 }
 

@@ -203,6 +203,10 @@ impl AgentShape {
             let message = "an agent's name starts with a letter and has 1 to 64 of a-z, 0-9 and `_`";
             return Err(Refusal::invalid_field("name", message));
         }
+        // One agent's name must not be another's id.
+        if self.name.strip_prefix(AgentId::PREFIX).is_some_and(|rest| rest.len() == 32 && !rest.contains('_')) {
+            return Err(Refusal::invalid_field("name", "an agent's name does not look like an id, `agt_…`"));
+        }
         if self.visibility == Visibility::Private && self.audience == Audience::Everyone {
             let message = "`audience` is for shared agents: a private one has nobody to show itself to";
             return Err(Refusal::invalid_field("audience", message));
@@ -281,6 +285,7 @@ mod tests {
             ("name", named("_a")),
             ("name", named("a-b")),
             ("name", named("a\n")),
+            ("name", named("agt_01a1e1a9d1ca76cda2064fef5afe1dfd")),
             ("name", named(&"a".repeat(65))),
             ("role", AgentChoice { role: Some(String::new()), ..base() }),
             ("model", AgentChoice { model: Some("x".repeat(201)), ..base() }),

@@ -36,7 +36,7 @@ impl ItemKey {
     }
 }
 
-/// Whose items they are. Made from an agent and the person it runs for, never from a request.
+/// Whose items they are. Made from people and agents (`Agent::item_scope`), never from a request's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemScope {
     name: String,
@@ -50,7 +50,8 @@ impl ItemScope {
         Self { name: format!("user-{user}"), workspace: WorkspaceId::personal(user), agent: None }
     }
 
-    pub(crate) fn of_agent(agent: &Agent) -> Self {
+    /// One agent's own, as long as it is shared.
+    pub fn of_agent(agent: &Agent) -> Self {
         let name = format!("agent-{}", agent.id);
         Self { name, workspace: agent.workspace.clone(), agent: Some(agent.id.clone()) }
     }

@@ -49,7 +49,9 @@ pub fn all() -> Vec<Tool> {
     std::iter::once(shared_context()).chain(items::all()).collect()
 }
 
-const SHARED_CONTEXT: &str = "\
+pub const SHARED_CONTEXT: &str = "shared_context";
+
+const ABOUT_SHARED_CONTEXT: &str = "\
 Working memory that all participants of this session share: short texts under keys. \
 Start with {\"action\":\"list_keys\"} to see what is there (names, authors, versions, sizes; no values), then read only \
 what you need. Write conclusions and current state, not raw data: a value is limited (usually 1000 tokens, about 4000 \
@@ -103,7 +105,7 @@ pub fn shared_context() -> Tool {
             "to": moment("For diff: a snapshot's label, a rev, or \"now\".")
         }
     });
-    Tool { name: "shared_context", description: SHARED_CONTEXT, input }
+    Tool { name: SHARED_CONTEXT, description: ABOUT_SHARED_CONTEXT, input }
 }
 
 #[cfg(test)]
@@ -114,7 +116,7 @@ mod tests {
     #[test]
     fn the_examples_in_the_description_are_valid_requests() {
         let mut seen = 0;
-        for piece in SHARED_CONTEXT.split("{\"action\"").skip(1) {
+        for piece in ABOUT_SHARED_CONTEXT.split("{\"action\"").skip(1) {
             let end = piece.find('}').unwrap();
             let text = format!("{{\"action\"{}}}", &piece[..end]);
             let Value::Object(map) = serde_json::from_str(&text).unwrap() else { panic!("{text}") };

@@ -3,13 +3,16 @@
 use crate::paging::{Listed, Page};
 use crate::projects::{self, ProjectRef};
 use crate::{Ctx, Error, Result, idempotency, items};
-use domain::Refusal;
 use domain::agents::{self as rules, AGENTS_MOST, Agent, AgentChoice, AgentShape};
 use domain::audit::AuditRecord;
 use domain::callers::{Caller, Credential};
-use domain::ids::{AgentId, UserId, WorkspaceId};
+use domain::ids::{AgentId, WorkspaceId};
+use domain::item_requests::{ItemRequest, TOOLS};
+use domain::items::ItemScope;
 use domain::projects::Project;
 use domain::times::Timestamp;
+use domain::tool_schemas::SHARED_CONTEXT;
+use domain::{Refusal, policy};
 use std::sync::Arc;
 use store::{Operation, Tx};
 
@@ -62,7 +65,7 @@ pub(crate) async fn find_own(tx: &mut Tx, caller: &Caller) -> Result<Agent> {
     if !tx.is_member(&caller.user, &agent.workspace).await? {
         return Err(Refusal::agent_not_found().into());
     }
-    let found = tx.scope(&agent.workspace).agents(&agent.project).find(agent.id.as_str()).await?;
+    let found = tx.scope(&agent.workspace).agents(&agent.project).get(&agent.id).await?;
     Ok(found.ok_or_else(Refusal::agent_not_found)?)
 }
 
@@ -102,8 +105,7 @@ impl Operation for Create {
 
     async fn run(&self, tx: &mut Tx) -> Result<Agent> {
         let project = projects::find_managed(tx, &self.caller, &self.project).await?;
-        let staff = tx.scope(&project.workspace).agents(&project.id).all().await?;
-        if staff.len() as u64 >= AGENTS_MOST {
+        if tx.scope(&project.workspace).agents(&project.id).count().await? >= AGENTS_MOST {
             return Err(rules::too_many().into());
         }
         let agent = Agent {
@@ -137,6 +139,17 @@ impl Operation for Get {
     async fn run(&self, tx: &mut Tx) -> Result<Agent> {
         find(tx, &self.caller, &self.path).await
     }
+}
+
+/// The agents of a project, oldest first.
+pub async fn list(ctx: &Ctx, project: ProjectRef, page: Page) -> Result<Listed<Agent>> {
+    ctx.caller.require_person()?;
+    let limit = page.limit()?;
+    let after = page.after(1)?.remove(0);
+    let mut agents = projects::get(ctx, project).await?.agents;
+    // There are at most a hundred.
+    agents.retain(|agent| agent.id.as_str() > after.as_str());
+    Ok(Listed::cut(agents, limit, |agent| vec![agent.id.as_str().to_owned()]))
 }
 
 pub async fn update(ctx: &Ctx, path: AgentPath, choice: AgentChoice) -> Result<Agent> {
@@ -176,10 +189,12 @@ impl Operation for Update {
             return Err(rules::exists().into());
         }
         tx.scope(&after.workspace).agents(&after.project).save(&after).await?;
-        if after.visibility != before.visibility || after.audience != before.audience {
-            // Whoever watches its items looks again whether they may.
-            tx.rights_shrank();
+        if after.visibility != before.visibility {
+            // Whoever holds one was given it for another memory than the agent works on from now on.
+            tx.revoke_agent_tokens(&after.id, self.now).await?;
         }
+        // Whoever watches through it looks again whether they may.
+        tx.rights_shrank();
         tx.scope(&after.workspace).audit().append(record(&self.caller, "agent.update", &after, self.now));
         Ok(after)
     }
@@ -220,9 +235,8 @@ impl Operation for Delete {
 
 /// Takes an agent away with everything that is only its own.
 pub(crate) async fn remove(tx: &mut Tx, agent: &Agent, now: Timestamp) -> Result<()> {
-    if let Some(scope) = agent.own_scope() {
-        items::remove_scope(tx, &scope).await?;
-    }
+    // It may have been shared before.
+    items::remove_scope(tx, &ItemScope::of_agent(agent)).await?;
     tx.remove_publications_to(&agent.id).await?;
     tx.revoke_agent_tokens(&agent.id, now).await?;
     tx.scope(&agent.workspace).agents(&agent.project).remove(&agent.id).await?;
@@ -243,12 +257,13 @@ pub async fn list_shared(ctx: &Ctx, page: Page) -> Result<Listed<SharedAgent>> {
     ctx.caller.require_person_or_agent()?;
     let limit = page.limit()?;
     let after = page.after(1)?.remove(0);
-    let items = ctx.house.store().read(ListShared { user: ctx.caller.user.clone(), after, limit: limit + 1 }).await?;
+    let operation = ListShared { caller: ctx.caller.clone(), after, limit: limit + 1 };
+    let items = ctx.house.store().read(operation).await?;
     Ok(Listed::cut(items, limit, |shared| vec![shared.agent.id.as_str().to_owned()]))
 }
 
 struct ListShared {
-    user: UserId,
+    caller: Arc<Caller>,
     after: String,
     limit: u64,
 }
@@ -258,7 +273,39 @@ impl Operation for ListShared {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<SharedAgent>> {
-        let found = tx.shared_agents_page(&self.user, &self.after, self.limit).await?;
+        // An agent that cannot publish has no use for whom its person could publish to.
+        if matches!(self.caller.credential, Credential::Agent { .. }) {
+            let agent = find_own(tx, &self.caller).await?;
+            policy::may_publish_from(&agent)?;
+            policy::may_use_tool(&agent, ItemRequest::PUBLISH)?;
+        }
+        let found = tx.shared_agents_page(&self.caller.user, &self.after, self.limit).await?;
         Ok(found.into_iter().map(|(agent, is_member)| SharedAgent { agent, is_member }).collect())
+    }
+}
+
+/// Which platform tools the token's agent may use: none without an agent, and a shared one does not publish.
+pub async fn tools_of_own(ctx: &Ctx) -> Result<Vec<&'static str>> {
+    if !matches!(ctx.caller.credential, Credential::Agent { .. }) {
+        return Ok(Vec::new());
+    }
+    let agent = ctx.house.store().read(Own { caller: ctx.caller.clone() }).await?;
+    let may = |tool: &&str| {
+        let publishes = *tool == ItemRequest::PUBLISH;
+        policy::may_use_tool(&agent, tool).is_ok() && (!publishes || policy::may_publish_from(&agent).is_ok())
+    };
+    Ok(std::iter::once(SHARED_CONTEXT).chain(TOOLS).filter(may).collect())
+}
+
+struct Own {
+    caller: Arc<Caller>,
+}
+
+impl Operation for Own {
+    type Output = Agent;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Agent> {
+        find_own(tx, &self.caller).await
     }
 }

@@ -146,12 +146,13 @@ async fn narrow(
         (None, None) => return Ok(()),
     };
     let settle = Settle { caller: Arc::new(caller.clone()), user: caller.user.clone(), wanted };
-    if let (TokenKind::Agent { workspace, agent, session, participant }, _) = house.store().read(settle).await? {
-        caller.credential = agent_credential(&workspace, agent.as_ref(), session.as_ref())?;
-        caller.participant = participant;
-        // Nothing that a role would open.
-        caller.role = Role::Guest;
-    }
+    let (TokenKind::Agent { workspace, agent, session, participant }, _) = house.store().read(settle).await? else {
+        return Err(unauthenticated().into());
+    };
+    caller.credential = agent_credential(&workspace, agent.as_ref(), session.as_ref())?;
+    caller.participant = participant;
+    // Nothing that a role would open.
+    caller.role = Role::Guest;
     Ok(())
 }
 

@@ -84,11 +84,17 @@ impl Tx {
     pub async fn shared_agents_page(&mut self, user: &UserId, after: &str, limit: u64) -> Result<Vec<(Agent, bool)>> {
         let rows = self
             .query(
-                "SELECT CAST(CASE WHEN m.user_id IS NULL THEN 0 ELSE 1 END AS BIGINT), a.workspace, a.project, a.id, a.name,
-                        a.visibility, a.audience, a.settings, a.created_by, a.created_at, a.updated_at, a.sum
-                   FROM agents a LEFT JOIN members m ON m.workspace = a.workspace AND m.user_id = $1
-                  WHERE a.visibility = 'shared' AND a.id > $2 AND (m.user_id IS NOT NULL OR a.audience = 'everyone')
-                  ORDER BY a.id LIMIT $3",
+                "SELECT CAST(1 AS BIGINT) AS member, a.workspace, a.project, a.id AS id, a.name, a.visibility,
+                        a.audience, a.settings, a.created_by, a.created_at, a.updated_at, a.sum
+                   FROM members m JOIN agents a ON a.workspace = m.workspace
+                  WHERE m.user_id = $1 AND a.visibility = 'shared' AND a.id > $2
+                 UNION ALL
+                 SELECT CAST(0 AS BIGINT), a.workspace, a.project, a.id, a.name, a.visibility,
+                        a.audience, a.settings, a.created_by, a.created_at, a.updated_at, a.sum
+                   FROM agents a
+                  WHERE a.audience = 'everyone' AND a.visibility = 'shared' AND a.id > $2
+                    AND NOT EXISTS (SELECT 1 FROM members m WHERE m.workspace = a.workspace AND m.user_id = $1)
+                  ORDER BY id LIMIT $3",
                 params![user.as_str(), after, limit],
             )
             .await?;
@@ -124,6 +130,24 @@ impl Agents<'_> {
             &[],
         )
         .await
+    }
+
+    pub async fn get(&mut self, id: &AgentId) -> Result<Option<Agent>> {
+        let found = self
+            .select(
+                "SELECT workspace, project, id, name, visibility, audience, settings, created_by, created_at,
+                        updated_at, sum
+                   FROM agents WHERE workspace = $1 AND project = $2 AND id = $3",
+                params![id.as_str()],
+            )
+            .await?;
+        Ok(found.into_iter().next())
+    }
+
+    pub async fn count(&mut self) -> Result<u64> {
+        let sql = "SELECT COUNT(*) FROM agents WHERE workspace = $1 AND project = $2";
+        let row = self.tx.query_one(sql, params![self.workspace.as_str(), self.project.as_str()]).await?;
+        row.map_or(Ok(0), |mut row| row.count())
     }
 
     pub async fn find(&mut self, id_or_name: &str) -> Result<Option<Agent>> {

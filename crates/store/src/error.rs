@@ -26,7 +26,9 @@ pub enum Error {
         "the upgrade of {place} from schema {from} failed: {source}. Nothing was lost (a copy is {copy}). To go back: {way_back}"
     )]
     Migration { place: String, from: i64, copy: PathBuf, way_back: &'static str, source: Box<Error> },
-    #[error("the data directory {0} is in use by another process")]
+    #[error(
+        "the data directory {0} is in use by another process: a server, or a `longhouse mcp` that found none when it began"
+    )]
     InUse(PathBuf),
     #[error("there is a house in the PostgreSQL database already: restore into an empty one")]
     Occupied,

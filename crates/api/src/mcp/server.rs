@@ -2,15 +2,16 @@
 
 use super::answers::{protocol_error, tool_result};
 use super::askers::Asker;
-use super::is_stateless;
+
 use super::subscriptions::{self, Watches};
-use super::{prompts, resources, tools};
+use super::{completions, is_stateless, prompts, resources, tools};
 use axum::http::request::Parts;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
-    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
+    ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -23,7 +24,7 @@ isError carries {\"error\":{\"code\",\"message\"}}; the message says what to do.
 this session's conventions.";
 
 /// Those whose parameters have a shape, in every version.
-const METHODS: [&str; 3] = ["prompts/get", "resources/read", "tools/call"];
+const METHODS: [&str; 4] = ["completion/complete", "prompts/get", "resources/read", "tools/call"];
 const METHODS_BEFORE: [&str; 3] = ["initialize", "resources/subscribe", "resources/unsubscribe"];
 const METHODS_SINCE: [&str; 2] = ["server/discover", "subscriptions/listen"];
 
@@ -35,12 +36,22 @@ pub(super) struct Server {
 
 type Answer<T> = Result<T, ErrorData>;
 type Asked = RequestContext<RoleServer>;
+type Page = Option<PaginatedRequestParams>;
+
+/// Every list is one page, so no cursor was ever given.
+fn one_page(page: Page) -> Answer<()> {
+    match page.and_then(|page| page.cursor) {
+        None => Ok(()),
+        Some(_) => Err(ErrorData::invalid_params("there is no such page: this list has one page only", None)),
+    }
+}
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_prompts()
+            .enable_completions()
             .enable_resources()
             .enable_resources_subscribe()
             .enable_resources_list_changed()
@@ -49,7 +60,8 @@ impl ServerHandler for Server {
         ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(INSTRUCTIONS)
     }
 
-    async fn list_tools(&self, _: Option<PaginatedRequestParams>, asked: Asked) -> Answer<ListToolsResult> {
+    async fn list_tools(&self, page: Page, asked: Asked) -> Answer<ListToolsResult> {
+        one_page(page)?;
         let tools = tools::visible_to(&Asker::of(&asked.extensions)?).await.map_err(protocol_error)?;
         Ok(ListToolsResult::with_all_items(tools))
     }
@@ -62,15 +74,13 @@ impl ServerHandler for Server {
         }
     }
 
-    async fn list_resources(&self, _: Option<PaginatedRequestParams>, asked: Asked) -> Answer<ListResourcesResult> {
+    async fn list_resources(&self, page: Page, asked: Asked) -> Answer<ListResourcesResult> {
+        one_page(page)?;
         Ok(ListResourcesResult::with_all_items(resources::list(&Asker::of(&asked.extensions)?).await?))
     }
 
-    async fn list_resource_templates(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: Asked,
-    ) -> Answer<ListResourceTemplatesResult> {
+    async fn list_resource_templates(&self, page: Page, _: Asked) -> Answer<ListResourceTemplatesResult> {
+        one_page(page)?;
         Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
     }
 
@@ -78,7 +88,8 @@ impl ServerHandler for Server {
         Ok(resources::read(&Asker::of(&asked.extensions)?, &read.uri).await?.into())
     }
 
-    async fn list_prompts(&self, _: Option<PaginatedRequestParams>, asked: Asked) -> Answer<ListPromptsResult> {
+    async fn list_prompts(&self, page: Page, asked: Asked) -> Answer<ListPromptsResult> {
+        one_page(page)?;
         Ok(ListPromptsResult::with_all_items(prompts::visible_to(&Asker::of(&asked.extensions)?)))
     }
 
@@ -114,6 +125,11 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(format!("the parameters of {} do not fit", request.method), None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "there is no such method", None))
+    }
+
+    async fn complete(&self, wanted: CompleteRequestParams, asked: Asked) -> Answer<CompleteResult> {
+        let asker = Asker::of(&asked.extensions)?;
+        Ok(CompleteResult::new(completions::propose(&asker, &wanted.argument).await?))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

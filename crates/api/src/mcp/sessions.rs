@@ -131,10 +131,13 @@ impl Sessions {
 
     /// Ends a session when its owner's credential ends, when it is idle, or when the house closes.
     async fn watch_over(self: Arc<Self>, id: String, mut standing: Standing, mut gone: oneshot::Receiver<()>) {
+        // One wait for all rounds: dropped in the middle of a look it would forget what it was looking at.
+        let over = standing.over();
+        tokio::pin!(over);
         loop {
             tokio::select! {
                 _ = &mut gone => return,
-                () = standing.over() => break,
+                () = &mut over => break,
                 () = tokio::time::sleep(LOOK_EVERY) => {
                     if self.is_idle(&id) || !self.manager.has_session(&id.as_str().into()).await.unwrap_or(false) {
                         break;

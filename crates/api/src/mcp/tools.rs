@@ -3,21 +3,23 @@
 use super::askers::Asker;
 use domain::item_requests::{ItemRequest, TOOLS};
 use domain::requests::Request;
-use domain::tool_schemas::{self, Tool as Described};
+use domain::tool_schemas::{self, SHARED_CONTEXT, Tool as Described};
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 use service::items::{self, Acting};
 use service::paging::Page;
 use service::{agents, shared_context};
 
-const SHARED_CONTEXT: &str = "shared_context";
 /// How many targets a description names.
 const TARGETS_NAMED: u64 = 20;
 
 /// What this caller may use.
 pub(super) async fn visible_to(asker: &Asker) -> service::Result<Vec<Tool>> {
-    let mut tools = vec![shared_context_for(asker)];
-    let allowed = items::tools_of_own_agent(&asker.ctx).await?;
+    let allowed = agents::tools_of_own(&asker.ctx).await?;
+    let mut tools = Vec::new();
+    if !asker.is_agent() || allowed.contains(&SHARED_CONTEXT) {
+        tools.push(shared_context_for(asker));
+    }
     for tool in tool_schemas::items::all().into_iter().filter(|tool| allowed.contains(&tool.name)) {
         let targets = if tool.name == ItemRequest::PUBLISH { targets(asker).await? } else { String::new() };
         tools.push(workspace_tool(tool, &targets));

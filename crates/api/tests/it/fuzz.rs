@@ -208,7 +208,7 @@ fn address(random: &mut Random, path: &str, operation: &Value) -> String {
 /// The schema of the body; where the address names a tool, that of this tool.
 fn schema_for<'a>(operation: &'a Value, address: &str) -> &'a Value {
     let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
-    let tools = api::document()["components"]["schemas"]["WorkspaceToolRequest"]["oneOf"].as_array();
+    let tools = api::document()["components"]["schemas"]["WorkspaceToolRequest"]["anyOf"].as_array();
     let named = |tool: &&Value| tool["title"].as_str().is_some_and(|name| address.contains(name));
     tools.into_iter().flatten().find(named).unwrap_or(schema)
 }

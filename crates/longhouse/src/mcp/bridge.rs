@@ -111,8 +111,10 @@ impl Bridge {
                 self.0.output.line(error(&id, UNAVAILABLE, why, None)).await;
             }
             Some(id) => self.begin(id, message, asks).await,
+            // It goes on by itself: a word that takes longer is not taken back.
             None => {
-                let _ = timeout(HEAD_START, self.0.clone().tell(&message)).await;
+                let shared = self.0.clone();
+                let _ = timeout(HEAD_START, tokio::spawn(async move { shared.tell(&message).await })).await;
             }
         }
     }

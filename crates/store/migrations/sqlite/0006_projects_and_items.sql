@@ -77,7 +77,7 @@ CREATE TABLE publications (
 CREATE INDEX publications_by_user ON publications (user_id, id);
 CREATE INDEX publications_by_target ON publications (target_agent);
 ALTER TABLE sessions ADD COLUMN project TEXT;
-CREATE INDEX sessions_by_project ON sessions (workspace, project) WHERE project IS NOT NULL;
+CREATE INDEX sessions_by_project ON sessions (workspace, project, id) WHERE project IS NOT NULL;
 ALTER TABLE tokens ADD COLUMN project TEXT;
 ALTER TABLE tokens ADD COLUMN agent TEXT;
 CREATE INDEX tokens_by_agent ON tokens (agent) WHERE agent IS NOT NULL;

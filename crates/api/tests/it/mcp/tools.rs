@@ -168,3 +168,28 @@ async fn the_guide_is_what_the_http_door_gives() {
         assert_eq!(person.error("prompts/get", json!({"name": "shared_context_guide"})).await["code"], -32602);
     }
 }
+
+#[tokio::test]
+async fn the_ids_of_ones_sessions_can_be_completed_and_nobody_elses() {
+    let world = World::new().await;
+    let (owner, bea) = (world.owner().await, world.member("bea").await);
+    for (token, id) in [(&owner, "plans-1"), (&owner, "plans-2"), (&owner, "other"), (&bea, "plans-of-bea")] {
+        world.session(token, id, json!({})).await;
+    }
+    let wanted = |name: &str, value: &str| {
+        let about = json!({"type": "ref/prompt", "name": "shared_context_guide"});
+        json!({"ref": about, "argument": {"name": name, "value": value}})
+    };
+    for version in ALL {
+        let mut person = Client::new(&world, &owner, version).await;
+        let proposed = person.result("completion/complete", wanted("session", "pl")).await;
+        assert_eq!(proposed["completion"]["values"], json!(["plans-1", "plans-2"]), "{version}");
+        let proposed = person.result("completion/complete", wanted("workspace", "p")).await;
+        assert_eq!(proposed["completion"]["values"], json!([]));
+        let mut agent = Client::joins(&world, &owner, "other", "subagent:a", version).await;
+        let proposed = agent.result("completion/complete", wanted("session", "")).await;
+        assert_eq!(proposed["completion"]["values"], json!(["other"]));
+        let page = agent.error("tools/list", json!({"cursor": "zzz"})).await;
+        assert_eq!(page["code"], -32602, "a cursor that nobody gave");
+    }
+}
