@@ -102,6 +102,7 @@ impl Operation for Create {
 
     async fn run(&self, tx: &mut Tx) -> Result<Agent> {
         let project = projects::find_managed(tx, &self.caller, &self.project).await?;
+        tx.about(project.id.as_str());
         let staff = tx.scope(&project.workspace).agents(&project.id).all().await?;
         if staff.len() as u64 >= AGENTS_MOST {
             return Err(rules::too_many().into());
@@ -193,7 +194,8 @@ async fn has_data(tx: &mut Tx, agent: &Agent) -> Result<bool> {
     Ok(tx.items(&scope).counters().await?.items > 0)
 }
 
-/// Removes an agent with its own items and tokens. What it wrote elsewhere stays, and so does the audit.
+/// Removes an agent with its own items, its tokens and the answers kept about it. What it wrote elsewhere stays, and so
+/// does the audit.
 pub async fn delete(ctx: &Ctx, path: AgentPath) -> Result<()> {
     ctx.caller.require_person()?;
     let operation = Delete { caller: ctx.caller.clone(), path, now: ctx.now() };
@@ -225,6 +227,7 @@ pub(crate) async fn remove(tx: &mut Tx, agent: &Agent, now: Timestamp) -> Result
     }
     tx.remove_publications_to(&agent.id).await?;
     tx.revoke_agent_tokens(&agent.id, now).await?;
+    tx.forget_outcomes_of(agent.id.as_str()).await?;
     tx.scope(&agent.workspace).agents(&agent.project).remove(&agent.id).await?;
     tx.rights_shrank();
     Ok(())
