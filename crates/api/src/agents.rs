@@ -5,14 +5,15 @@ use crate::bodies::{Patched, Posted};
 use crate::errors::Result;
 use crate::openapi::CreateAgent;
 use crate::paths::{Segment, Segments};
-use crate::query::{InWorkspace, Paged, Params};
+use crate::query::{InWorkspace, Paged, PagedInWorkspace, Params};
 use crate::signed::Signed;
 use axum::Json;
 use axum::http::StatusCode;
 use protocol::errors::ErrorBody;
 use protocol::projects::{Agent, AgentChoice, AgentList, SharedAgent, SharedAgentList};
 use service::agents::{self, AgentPath};
-use service::projects::{self, ProjectRef};
+use service::paging::Page;
+use service::projects::ProjectRef;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -38,16 +39,17 @@ async fn create(
     Ok((StatusCode::CREATED, Json(agents::create(&ctx, project, input.into()).await?.into())))
 }
 
-/// The agents of a project. They are few: always on one page.
+/// The agents of a project, oldest first.
 #[utoipa::path(get, path = "/my/projects/{project}/agents", tag = "agents",
-    params(("project" = String, Path), InWorkspace), responses((status = 200, body = AgentList)))]
+    params(("project" = String, Path), PagedInWorkspace), responses((status = 200, body = AgentList)))]
 async fn list(
     Signed { ctx, .. }: Signed,
     Segment(id_or_name): Segment,
-    Params(query): Params<InWorkspace>,
+    Params(query): Params<PagedInWorkspace>,
 ) -> Result<Json<AgentList>> {
-    let staffed = projects::get(&ctx, ProjectRef { id_or_name, workspace: query.workspace }).await?;
-    Ok(Json(AgentList { items: staffed.agents.into_iter().map(Into::into).collect(), next_cursor: None }))
+    let project = ProjectRef { id_or_name, workspace: query.workspace };
+    let listed = agents::list(&ctx, project, Page { limit: query.limit, cursor: query.cursor }).await?;
+    Ok(Json(AgentList { items: listed.items.into_iter().map(Into::into).collect(), next_cursor: listed.next_cursor }))
 }
 
 /// One agent.

@@ -140,6 +140,32 @@ impl Operation for Get {
     }
 }
 
+/// The agents of a project, oldest first.
+pub async fn list(ctx: &Ctx, project: ProjectRef, page: Page) -> Result<Listed<Agent>> {
+    ctx.caller.require_person()?;
+    let limit = page.limit()?;
+    let after = page.after(1)?.remove(0);
+    let mut items = ctx.house.store().read(List { caller: ctx.caller.clone(), project }).await?;
+    // A project has few: what comes before the page is read along.
+    items.retain(|agent| agent.id.as_str() > after.as_str());
+    Ok(Listed::cut(items, limit, |agent| vec![agent.id.as_str().to_owned()]))
+}
+
+struct List {
+    caller: Arc<Caller>,
+    project: ProjectRef,
+}
+
+impl Operation for List {
+    type Output = Vec<Agent>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Agent>> {
+        let project = projects::find(tx, &self.caller, &self.project).await?;
+        Ok(tx.scope(&project.workspace).agents(&project.id).all().await?)
+    }
+}
+
 pub async fn update(ctx: &Ctx, path: AgentPath, choice: AgentChoice) -> Result<Agent> {
     ctx.caller.require_person()?;
     let operation = Update { caller: ctx.caller.clone(), path, choice, now: ctx.now() };
