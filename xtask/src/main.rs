@@ -4,6 +4,7 @@
 
 mod bench;
 mod imitated_model;
+mod mcp_clients;
 mod packages;
 mod peers;
 mod postgres;
@@ -31,6 +32,8 @@ struct Arguments {
 enum Chore {
     /// Run every test; ends with one line of totals
     Test(suites::Options),
+    /// Only the step of `test` with the official MCP clients
+    McpClients(mcp_clients::Options),
     /// Measure the product beside its limits and write docs/benchmarks.md
     Bench(bench::Options),
     /// A fixed answer over HTTP: the limit that reads are compared with
@@ -47,6 +50,7 @@ enum Chore {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().chore {
         Chore::Test(options) => suites::run(&options),
+        Chore::McpClients(options) => mcp_clients::run_alone(&options),
         Chore::Bench(options) => bench::run(&options),
         Chore::StaticRoute(peer) => peer.run(),
         Chore::ImitatedModel(model) => model.run(),

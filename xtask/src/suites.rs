@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every test there is, step by step, each with its time, and one line of totals at the end.
 //! A step that cannot run is a failure; it never disappears.
 
+use crate::mcp_clients;
 use crate::packages;
 use crate::postgres::Postgres;
 use crate::processes;
@@ -55,6 +56,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     tally.step("example: orchestrator", || match &binary {
         Some(binary) => stories::orchestrator(binary),
         None => bail!("there is no binary to tell it to"),
+    });
+    tally.step("mcp clients", || match &binary {
+        Some(binary) => mcp_clients::run(binary),
+        None => bail!("there is no binary for them to talk to"),
     });
     if options.record {
         tally.step("docs/reliability.md", || records::publish(&records, options.soak).map(|()| Totals::PASSED));

@@ -2,6 +2,7 @@
 
 use crate::hosts::Hosts;
 use crate::limits::{Limits, RateLimit};
+use crate::mcp::Mcp;
 use crate::metrics::Metrics;
 use service::House;
 use service::health::{Check, Status};
@@ -27,6 +28,7 @@ pub struct Shared {
     pub(crate) hosts: Hosts,
     pub(crate) limits: Limits,
     pub(crate) metrics: Metrics,
+    pub(crate) mcp: Mcp,
     pub(crate) metrics_open: bool,
     pub(crate) public_url: String,
     plain_beyond_loopback: bool,
@@ -37,6 +39,7 @@ impl App {
     pub fn new(house: House, options: Options) -> Self {
         Self(Arc::new(Shared {
             house,
+            mcp: Mcp::new(&options.hosts),
             hosts: options.hosts,
             limits: Limits::new(options.rate_limit),
             metrics: Metrics::default(),

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use service::Ctx;
 use std::time::Duration;
 
-const LARGEST: usize = 1024 * 1024;
+pub(crate) const LARGEST: usize = 1024 * 1024;
 /// A code or a token is all that somebody unknown has to say.
 const LARGEST_ANONYMOUS: usize = 16 * 1024;
 const SLOWEST: Duration = Duration::from_secs(30);
@@ -103,7 +103,7 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>> {
     }
 }
 
-async fn read(headers: &HeaderMap, body: Body, largest: usize) -> Result<Bytes> {
+pub(crate) async fn read(headers: &HeaderMap, body: Body, largest: usize) -> Result<Bytes> {
     let too_large = || {
         let message = format!("the body is larger than {largest} bytes");
         Failure(Refusal::new(Code::PayloadTooLarge, message).with("max_bytes", largest))

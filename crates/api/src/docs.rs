@@ -25,8 +25,19 @@ fn render(document: &Value) -> String {
     let mut html = String::from("<h1>Longhouse API</h1>\n");
     let _ = writeln!(html, "<p>{}</p>", prose(text(&document["info"]["description"])));
     html.push_str("<p>The machine-readable form is <a href=\"/openapi.json\">/openapi.json</a>.</p>\n");
-    let tags =
-        ["shared context", "sessions", "projects", "agents", "items", "events", "tokens", "identity", "house", "admin"];
+    let tags = [
+        "shared context",
+        "sessions",
+        "projects",
+        "agents",
+        "items",
+        "events",
+        "mcp",
+        "tokens",
+        "identity",
+        "house",
+        "admin",
+    ];
     for tag in tags {
         let _ = writeln!(html, "<h2>{tag}</h2>");
         for (path, methods) in document["paths"].as_object().into_iter().flatten() {

@@ -16,6 +16,11 @@ impl Hosts {
         Self { names: names.into_iter().map(|name| name.to_ascii_lowercase()).collect() }
     }
 
+    /// Every name that is answered to.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        LOOPBACK.into_iter().chain(self.names.iter().map(String::as_str))
+    }
+
     fn knows(&self, authority: &str) -> bool {
         let Some(name) = host_of(authority).map(str::to_ascii_lowercase) else { return false };
         LOOPBACK.contains(&name.as_str()) || self.names.contains(&name)

@@ -39,27 +39,40 @@ pub struct Tls {
 
 /// Open listeners.
 pub struct Bound {
-    network: TcpListener,
+    /// `None`: only this machine's owner is served.
+    network: Option<TcpListener>,
     local: UnixListener,
     tls: Option<TlsAcceptor>,
 }
 
 impl Bound {
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.network.local_addr()
+        self.network.as_ref().ok_or(io::ErrorKind::AddrNotAvailable)?.local_addr()
+    }
+
+    async fn next_from_network(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        match &self.network {
+            Some(network) => network.accept().await,
+            None => std::future::pending().await,
+        }
     }
 }
 
 /// Opens the address and the socket. `socket` may be left over from a process that died: its directory is ours.
 pub async fn bind(address: SocketAddr, socket: &Path, tls: Option<&Tls>) -> io::Result<Bound> {
     let network = TcpListener::bind(address).await?;
+    Ok(Bound { network: Some(network), tls: tls.map(acceptor).transpose()?, ..bind_socket(socket)? })
+}
+
+/// Opens the socket alone.
+pub fn bind_socket(socket: &Path) -> io::Result<Bound> {
     match std::fs::remove_file(socket) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
     let local = UnixListener::bind(socket)?;
     std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600))?;
-    Ok(Bound { network, local, tls: tls.map(acceptor).transpose()? })
+    Ok(Bound { network: None, local, tls: None })
 }
 
 fn acceptor(tls: &Tls) -> io::Result<TlsAcceptor> {
@@ -85,7 +98,7 @@ pub async fn serve(entrance: Entrance, bound: Bound, stop: impl Future<Output = 
     loop {
         tokio::select! {
             () = &mut stop => break,
-            accepted = bound.network.accept() => match accepted {
+            accepted = bound.next_from_network() => match accepted {
                 Ok((stream, address)) => {
                     // Over the limit the newcomer is closed at once; those inside are not disturbed.
                     let Ok(place) = places.clone().try_acquire_owned() else { continue };

@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::openapi::Contract;
 use crate::{
-    admin, agents, docs, events, health, items, me, metrics, openapi, projects, sessions, shared_context, sign_in,
+    admin, agents, docs, events, health, items, mcp, me, metrics, openapi, projects, sessions, shared_context, sign_in,
     tokens, tools, welcome,
 };
 use axum::Router;
@@ -37,6 +37,7 @@ pub(crate) fn doors() -> OpenApiRouter<App> {
         .merge(shared_context::routes())
         .merge(events::routes())
         .merge(tools::routes())
+        .merge(mcp::routes())
         .merge(admin::routes())
 }
 

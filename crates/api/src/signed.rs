@@ -17,8 +17,10 @@ pub(crate) const COOKIE: &str = "longhouse";
 /// On the house's own machine the command line says for whom it acts. Ignored everywhere else.
 pub(crate) const LOCAL_USER: &str = "x-longhouse-user";
 pub(crate) const LOCAL_PARTICIPANT: &str = "x-longhouse-participant";
+/// With an agent or a session it acts as a token for them would, and reaches nothing else.
 pub(crate) const LOCAL_AGENT: &str = "x-longhouse-agent";
 pub(crate) const LOCAL_SESSION: &str = "x-longhouse-session";
+pub(crate) const LOCAL_WORKSPACE: &str = "x-longhouse-workspace";
 
 /// A caller who was let in.
 pub(crate) struct Signed {
@@ -38,13 +40,7 @@ impl FromRequestParts<App> for Signed {
 
 async fn sign_in(parts: &Parts, app: &App) -> Result<Arc<SignedIn>> {
     if parts.extensions.get::<Door>() == Some(&Door::Local) {
-        let actor = LocalActor {
-            user: local(parts, LOCAL_USER)?,
-            participant: local(parts, LOCAL_PARTICIPANT)?,
-            agent: local(parts, LOCAL_AGENT)?,
-            session: local(parts, LOCAL_SESSION)?,
-        };
-        return Ok(authority::operator(&app.house, actor).await?);
+        return local_sign_in(parts, app).await;
     }
     let (token, from_cookie) = credential(&parts.headers)?;
     if from_cookie && !matches!(parts.method, Method::GET | Method::HEAD) {
@@ -64,6 +60,17 @@ async fn sign_in(parts: &Parts, app: &App) -> Result<Arc<SignedIn>> {
             Err(error.into())
         }
     }
+}
+
+async fn local_sign_in(parts: &Parts, app: &App) -> Result<Arc<SignedIn>> {
+    let actor = LocalActor {
+        user: local(parts, LOCAL_USER)?,
+        participant: local(parts, LOCAL_PARTICIPANT)?,
+        agent: local(parts, LOCAL_AGENT)?,
+        session: local(parts, LOCAL_SESSION)?,
+        workspace: local(parts, LOCAL_WORKSPACE)?,
+    };
+    Ok(authority::operator(&app.house, actor).await?)
 }
 
 /// What the command line says about itself; an unreadable word is not the same as none.

@@ -26,6 +26,7 @@ mod it {
     mod item_limits;
     mod items;
     mod limits_of_the_store;
+    mod mcp;
     mod metrics;
     mod openapi;
     mod project_rights;

@@ -60,6 +60,14 @@ impl Caller {
         }
     }
 
+    /// For what people and the participants of sessions do; a bot only delivers.
+    pub fn require_participant(&self) -> Result<()> {
+        match self.credential {
+            Credential::Channel { .. } => Err(only_delivers()),
+            _ => Ok(()),
+        }
+    }
+
     pub fn require_admin(&self) -> Result<()> {
         self.require_person()?;
         if self.role == Role::Admin { Ok(()) } else { Err(Refusal::forbidden("this needs the role admin")) }

@@ -29,13 +29,15 @@ pub struct PublishRequest {
 }
 
 impl ItemRequest {
+    pub const PUBLISH: &'static str = "workspace_publish";
+
     pub fn tool(&self) -> &'static str {
         match self {
             Self::List => "workspace_list",
             Self::Read { .. } => "workspace_read",
             Self::Write { .. } => "workspace_write",
             Self::Delete { .. } => "workspace_delete",
-            Self::Publish(_) => "workspace_publish",
+            Self::Publish(_) => Self::PUBLISH,
         }
     }
 
@@ -50,7 +52,7 @@ impl ItemRequest {
                 Self::Write { key, value, if_version: fields.optional_number("if_version")? }
             }
             "workspace_delete" => Self::Delete { key: fields.item_key()? },
-            "workspace_publish" => Self::Publish(fields.publish()?),
+            Self::PUBLISH => Self::Publish(fields.publish()?),
             _ => {
                 let message = format!("there is no such tool here: there are {}", TOOLS.join(", "));
                 return Err(Refusal::new(Code::ToolNotFound, message));

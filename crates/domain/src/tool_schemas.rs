@@ -64,7 +64,9 @@ VALUE_TOO_LARGE shorten or delete; SESSION_ARCHIVED means nothing can be changed
 
 pub fn shared_context() -> Tool {
     let count = |description: &str| json!({"type": "integer", "minimum": 0, "description": description});
-    let moment = |description: &str| json!({"type": ["string", "integer"], "description": description});
+    // Not `"type": [..]`: some models' dialects of JSON Schema know one type at a time only.
+    let moment =
+        |description: &str| json!({"anyOf": [{"type": "string"}, {"type": "integer"}], "description": description});
     let patterns =
         |description: &str| json!({"type": "array", "items": {"type": "string"}, "description": description});
     let input = json!({

@@ -1,4 +1,20 @@
-//! The words of the command line.
+//! The words of the command line. Those of the larger commands have files of their own.
+
+mod agents;
+mod context;
+mod items;
+mod projects;
+mod sessions;
+mod tokens;
+mod usage;
+
+pub(crate) use agents::{Agent, AgentOptions, Audience, CreateAgent, OneAgent, UpdateAgent};
+pub(crate) use context::{Context, ContextAction, WriteContext};
+pub(crate) use items::{AgentAddress, Items, PublishItem, WriteItem};
+pub(crate) use projects::{InProject, OneProject, Project};
+pub(crate) use sessions::{OneSession, Session};
+pub(crate) use tokens::{CreateToken, Token};
+pub(crate) use usage::Usage;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -15,7 +31,9 @@ Examples:
   longhouse session create ticket-42                      a session with its shared context
   longhouse token create --user owner --session ticket-42 --participant subagent:review:1
   longhouse context write -s ticket-42 problem_summary 'Throughput dropped by 30 %.'
-  longhouse context watch -s ticket-42                    see changes as they happen"
+  longhouse context watch -s ticket-42                    see changes as they happen
+  longhouse project create alpha                          a project with four starter agents
+  longhouse items write -p alpha -a agent_writer notes 'Short sentences.'"
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -24,23 +42,27 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// Every command has these: they stand apart in its help.
+const PLACE: &str = "Which Longhouse, and how answers are shown";
+
 /// Which Longhouse is meant, and how answers are shown.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Place {
     /// The data directory of a Longhouse on this machine
-    #[arg(long, global = true, env = "LONGHOUSE_DATA_DIR", default_value = "./longhouse-data", value_name = "DIR")]
+    #[arg(long, global = true, help_heading = PLACE, value_name = "DIR")]
+    #[arg(env = "LONGHOUSE_DATA_DIR", default_value = "./longhouse-data")]
     pub(crate) data_dir: PathBuf,
     /// A Longhouse elsewhere, by its address; needs a token in LONGHOUSE_TOKEN or --token-file
-    #[arg(long, global = true, env = "LONGHOUSE_SERVER", value_name = "URL")]
+    #[arg(long, global = true, help_heading = PLACE, env = "LONGHOUSE_SERVER", value_name = "URL")]
     pub(crate) server: Option<String>,
     /// A file with the token for --server
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = PLACE, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
     /// A certificate (PEM) to trust for --server, beside the usual ones
-    #[arg(long, global = true, env = "LONGHOUSE_CA_FILE", value_name = "FILE")]
+    #[arg(long, global = true, help_heading = PLACE, env = "LONGHOUSE_CA_FILE", value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
     /// Print JSON
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = PLACE)]
     pub(crate) json: bool,
 }
 
@@ -48,6 +70,8 @@ pub(crate) struct Place {
 pub(crate) enum Command {
     /// Start the server
     Serve(Serve),
+    /// Be an MCP server on standard input and output, for agents such as Claude Code and Codex
+    Mcp(Mcp),
     /// People: add, list, remove, change a role, make a sign-in link
     #[command(subcommand)]
     User(User),
@@ -59,6 +83,15 @@ pub(crate) enum Command {
     Session(Session),
     /// The shared context of a session
     Context(Context),
+    /// Projects: create, list, show, rename, delete
+    #[command(subcommand)]
+    Project(Project),
+    /// Agents of a project: create, list, show, update, delete; and those shared with you
+    #[command(subcommand)]
+    Agent(Agent),
+    /// Workspace items: what an agent keeps for you, or a shared agent for all
+    #[command(subcommand)]
+    Items(Items),
     /// The audit log: list it, or verify its chains
     Audit(Audit),
     /// Make a consistent backup in a new folder, while the server runs or not
@@ -117,6 +150,36 @@ pub(crate) struct Serve {
     pub(crate) allow_plain_http: bool,
 }
 
+/// With --server the token says who acts, in which session and as whom.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  LONGHOUSE_TOKEN=… longhouse mcp --server https://house.example
+  longhouse mcp --session ticket-42 --participant subagent:review:1
+  claude mcp add longhouse -- longhouse mcp --session ticket-42 --participant subagent:claude
+  codex mcp add longhouse -- longhouse mcp --session ticket-42 --participant subagent:codex
+
+On this machine it goes through the server of the data directory. If none runs, it opens the directory itself and lets
+other commands in for as long as it lasts.")]
+pub(crate) struct Mcp {
+    /// The person to act for, on this machine
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// The agent to act as, by its id, on this machine; it has the workspace_* tools
+    #[arg(long, value_name = "ID")]
+    pub(crate) agent: Option<String>,
+    /// The one session that can be reached, on this machine; without it every call names one
+    #[arg(short, long)]
+    pub(crate) session: Option<String>,
+    /// Where several sessions have that id
+    #[arg(long, requires = "session")]
+    pub(crate) workspace: Option<String>,
+    /// The participant to act as: orchestrator, subagent:<type>, subagent:<type>:<n>. Default in a session is
+    /// orchestrator, of an agent subagent:<its name>
+    #[arg(long, value_name = "PARTICIPANT")]
+    pub(crate) participant: Option<String>,
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Role {
     Admin,
@@ -143,53 +206,6 @@ pub(crate) enum User {
     Link { name: String },
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum Token {
-    /// Make a token and print it alone on stdout
-    #[command(after_help = "\
-Examples:
-  longhouse token create --user sean                                         for the person
-  longhouse token create --user sean --session S --participant subagent:review:1
-  longhouse token create --channel http --ttl 30d                            for a bot of yours")]
-    Create(CreateToken),
-    /// Your tokens that are still good
-    List {
-        /// Whose, on this machine
-        #[arg(long)]
-        user: Option<String>,
-    },
-    /// End a token at once
-    Revoke {
-        /// The token's id (`jti`)
-        jti: String,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CreateToken {
-    /// Whose token; on this machine anybody's, with --server your own
-    #[arg(long)]
-    pub(crate) user: Option<String>,
-    /// Only for this session
-    #[arg(long)]
-    pub(crate) session: Option<String>,
-    /// Where several sessions have that id
-    #[arg(long, requires = "session")]
-    pub(crate) workspace: Option<String>,
-    /// Who it acts as in the session: orchestrator (default), subagent:<type>, subagent:<type>:<n>
-    #[arg(long, requires = "session")]
-    pub(crate) participant: Option<String>,
-    /// For a bot of this channel: http, telegram, discord
-    #[arg(long, conflicts_with = "session")]
-    pub(crate) channel: Option<String>,
-    /// How long it lasts: 15m, 24h, 30d
-    #[arg(long, default_value = "24h")]
-    pub(crate) ttl: String,
-    /// A note to recognise it by
-    #[arg(long)]
-    pub(crate) label: Option<String>,
-}
-
 /// On whose behalf, on this machine. With --server the token says so.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Actor {
@@ -201,153 +217,18 @@ pub(crate) struct Actor {
     pub(crate) participant: Option<String>,
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum Session {
-    /// Create a session
-    #[command(after_help = "\
-Examples:
-  longhouse session create ticket-42 --title 'Throughput dropped'
-  longhouse session create --config '{\"acl\": true, \"namespaces\": true}'")]
-    Create {
-        /// Its id; generated if left out
-        id: Option<String>,
-        #[arg(long)]
-        title: Option<String>,
-        #[arg(long)]
-        workspace: Option<String>,
-        /// Settings as JSON, such as {"max_store_tokens": 20000}
-        #[arg(long, value_name = "JSON")]
-        config: Option<String>,
-        #[command(flatten)]
-        actor: Actor,
-    },
-    /// The sessions you can see
-    List {
-        #[arg(long)]
-        workspace: Option<String>,
-        #[command(flatten)]
-        actor: Actor,
-    },
-    /// One session
-    Show(OneSession),
-    /// Make a session immutable
-    Archive(OneSession),
-    /// Remove a session with everything in it
-    Delete(OneSession),
-    /// What an agent of the session is told
-    Prompt(OneSession),
+/// On whose behalf, where nobody takes part in a session.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Person {
+    /// The person to act for, on this machine
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct OneSession {
-    pub(crate) id: String,
-    /// Where several sessions have that id
-    #[arg(long)]
-    pub(crate) workspace: Option<String>,
-    #[command(flatten)]
-    pub(crate) actor: Actor,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  longhouse context list -s ticket-42
-  longhouse context write -s ticket-42 --as subagent:analysis findings_summary 'Pool size 20 is too small.'
-  longhouse context write -s ticket-42 phase_status done --if-version 3
-  longhouse context history -s ticket-42 findings_summary
-  longhouse context snapshot -s ticket-42 before_approval
-  longhouse context diff -s ticket-42 before_approval now
-  longhouse context watch -s ticket-42 --keys 'findings_summary,inv:*'")]
-pub(crate) struct Context {
-    /// The session
-    #[arg(short, long, global = true, env = "LONGHOUSE_SESSION")]
-    pub(crate) session: Option<String>,
-    /// Where several sessions have that id
-    #[arg(long, global = true)]
-    pub(crate) workspace: Option<String>,
-    #[command(flatten)]
-    pub(crate) actor: Actor,
-    #[command(subcommand)]
-    pub(crate) action: ContextAction,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ContextAction {
-    /// Keys with authors, versions and sizes
-    List {
-        #[arg(long)]
-        prefix: Option<String>,
-    },
-    /// The values of one or more keys
-    Read {
-        #[arg(required = true)]
-        keys: Vec<String>,
-    },
-    /// Create or overwrite a key
-    Write(WriteContext),
-    /// Remove a key
-    Delete {
-        key: String,
-        #[arg(long)]
-        if_version: Option<u64>,
-        #[arg(long)]
-        if_rev: Option<u64>,
-    },
-    /// Earlier versions of a key
-    History {
-        key: String,
-        /// Only these, such as 1,2,5
-        #[arg(long, value_delimiter = ',')]
-        versions: Vec<u64>,
-    },
-    /// Freeze the whole store under a label
-    Snapshot { label: String },
-    /// The snapshots of the session
-    Snapshots,
-    /// What a snapshot holds
-    ReadSnapshot { label: String, keys: Vec<String> },
-    /// Bring a snapshot back
-    Restore { label: String },
-    /// What changed between two moments: a label, a rev, or `now`
-    Diff {
-        from: String,
-        #[arg(default_value = "now")]
-        to: String,
-    },
-    /// Show changes as they happen
-    Watch {
-        /// Only these keys, such as a,b,inv:*
-        #[arg(long)]
-        keys: Option<String>,
-        /// Resume after this event; 0 = from the beginning
-        #[arg(long, value_name = "ID")]
-        after: Option<u64>,
-        /// Stop after so many events
-        #[arg(long, value_name = "N")]
-        count: Option<u64>,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct WriteContext {
-    pub(crate) key: String,
-    /// The text; `-` reads it from standard input
-    pub(crate) value: String,
-    /// Only if the key is at this version; 0 = only if it is absent
-    #[arg(long)]
-    pub(crate) if_version: Option<u64>,
-    /// Only if the key is at this rev
-    #[arg(long)]
-    pub(crate) if_rev: Option<u64>,
-    /// The key goes after so many seconds
-    #[arg(long, value_name = "SECONDS")]
-    pub(crate) ttl: Option<u64>,
-    /// Who may read it, such as orchestrator,subagent:*
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) readable_by: Option<Vec<String>>,
-    /// Who may write it
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) writable_by: Option<Vec<String>>,
+impl From<Person> for Actor {
+    fn from(person: Person) -> Self {
+        Self { user: person.user, participant: None }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,10 @@
 //! How a command reaches a Longhouse: over the network with a token, through the socket of a server on this machine,
 //! or, when none runs, by opening the data directory itself. It speaks the same API in each case.
 
+mod claims;
 mod wire;
+
+pub(crate) use claims::OwnAgent;
 
 use crate::cli::{Actor, Place};
 use crate::serve;
@@ -21,6 +24,9 @@ pub(crate) enum Client {
     /// No server runs: the house is opened for this one command.
     Here(House, Box<Entrance>),
 }
+
+/// The largest body that the API takes. A larger one is not sent: the server would hang up in the middle of it.
+pub(crate) const BODY_LARGEST_BYTES: usize = 1024 * 1024;
 
 /// How long to wait for a server that is just starting or stopping.
 const TRIES: u32 = 40;
@@ -65,6 +71,14 @@ impl Client {
 
     pub(crate) fn is_remote(&self) -> bool {
         matches!(self, Self::Remote(_))
+    }
+
+    /// The agent that the token is for. On this machine nobody needs one: there the command says who is meant.
+    pub(crate) fn own_agent(&self) -> Option<OwnAgent> {
+        match self {
+            Self::Remote(remote) => remote.own_agent(),
+            Self::Socket(_) | Self::Here(..) => None,
+        }
     }
 
     /// Sends a request and gives the answer's JSON; a refusal becomes an error with its code and sentence.
@@ -113,7 +127,8 @@ impl Client {
         Ok(())
     }
 
-    async fn send(&self, request: Request<Body>) -> Result<Response<Body>> {
+    /// Sends a request as it is, for commands that speak another protocol through the door.
+    pub(crate) async fn send(&self, request: Request<Body>) -> Result<Response<Body>> {
         match self {
             Self::Remote(remote) => remote.send(request).await,
             Self::Socket(socket) => wire::through_socket(socket.as_path(), request).await,
@@ -145,14 +160,18 @@ fn request(actor: &Actor, method: Method, path: &str, body: Option<&Value>) -> R
     let body = match body {
         Some(value) => {
             builder = builder.header(header::CONTENT_TYPE, "application/json");
-            Body::from(value.to_string())
+            let text = value.to_string();
+            if text.len() > BODY_LARGEST_BYTES {
+                bail!("PAYLOAD_TOO_LARGE: a request holds at most {BODY_LARGEST_BYTES} bytes");
+            }
+            Body::from(text)
         }
         None => Body::empty(),
     };
     Ok(builder.body(body)?)
 }
 
-fn refusal(status: StatusCode, answer: &Value) -> anyhow::Error {
+pub(crate) fn refusal(status: StatusCode, answer: &Value) -> anyhow::Error {
     let error = &answer["error"];
     match (error["code"].as_str(), error["message"].as_str()) {
         (Some(code), Some(message)) => {

@@ -1,15 +1,20 @@
 //! The commands, each a client of the API.
 
+mod addresses;
+mod agents;
 mod audit;
 mod context;
 mod doctor;
+mod input;
+mod items;
+mod projects;
 mod sessions;
 mod tokens;
 mod users;
 
 use crate::cli::{self, Actor, Cli, Command, Place};
 use crate::client::Client;
-use crate::{output, serve};
+use crate::{mcp, output, serve};
 use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 use serde_json::{Value, json};
@@ -20,6 +25,7 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
     let place = cli.place;
     match cli.command {
         Command::Serve(options) => serve::run(&place, &options).await,
+        Command::Mcp(options) => mcp::run(&place, &options).await,
         Command::Restore { .. } if place.server.is_some() => {
             bail!("restore works on this machine only, not with --server")
         }
@@ -31,8 +37,13 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         command => {
-            let makes =
-                matches!(command, Command::User(_) | Command::Token(_) | Command::Session(cli::Session::Create { .. }));
+            let makes = matches!(
+                command,
+                Command::User(_)
+                    | Command::Token(_)
+                    | Command::Session(cli::Session::Create { .. })
+                    | Command::Project(cli::Project::Create { .. })
+            );
             let client = Client::connect(&place, makes).await?;
             let outcome = ask(&client, &place, command).await;
             client.close().await;
@@ -48,10 +59,13 @@ async fn ask(client: &Client, place: &Place, command: Command) -> Result<ExitCod
         Command::Token(command) => tokens::run(client, place.json, command).await?,
         Command::Session(command) => sessions::run(client, place.json, command).await?,
         Command::Context(command) => context::run(client, place.json, command).await?,
+        Command::Project(command) => projects::run(client, place.json, command).await?,
+        Command::Agent(command) => agents::run(client, place.json, command).await?,
+        Command::Items(command) => items::run(client, place.json, command).await?,
         Command::Audit(command) => return audit::run(client, place.json, command).await,
         Command::Doctor { security } => return doctor::run(client, place.json, security).await,
         Command::Backup { path } => back_up(client, place.json, path).await?,
-        Command::Serve(_) | Command::Restore { .. } | Command::Completions { .. } => {}
+        Command::Serve(_) | Command::Mcp(_) | Command::Restore { .. } | Command::Completions { .. } => {}
     }
     Ok(ExitCode::SUCCESS)
 }

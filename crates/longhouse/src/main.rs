@@ -8,6 +8,7 @@
 mod cli;
 mod client;
 mod commands;
+mod mcp;
 mod output;
 mod serve;
 mod settings;
@@ -35,7 +36,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             output::say(&output::chain(&error));
-            ExitCode::FAILURE
+            if error.is::<cli::Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
 }

@@ -99,6 +99,12 @@ pub(crate) fn items(list: &Value, fields: &[&str]) -> String {
     if rows.is_empty() { "none\n".to_owned() } else { table(fields, &rows) }
 }
 
+/// Some fields of one thing, a line for each.
+pub(crate) fn facts(thing: &Value, fields: &[&str]) -> String {
+    let width = fields.iter().map(|field| field.len()).max().unwrap_or_default();
+    fields.iter().map(|field| format!("{field:<width$}  {}\n", cell(&thing[*field]))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

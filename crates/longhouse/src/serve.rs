@@ -43,9 +43,10 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     })
     .await;
     keeping.abort();
-    house.close().await;
-    // The next start would remove it; a client would meanwhile knock in vain.
+    // The next start would remove it; a client would meanwhile knock in vain. Before the house is closed, because then
+    // the next may have made its own already.
     let _ = std::fs::remove_file(socket.as_path());
+    house.close().await;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
 }

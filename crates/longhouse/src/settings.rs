@@ -9,8 +9,9 @@ use std::num::NonZeroU32;
 /// Logs go to standard error: results alone belong on standard output.
 pub(crate) fn start_logging(serving: bool) {
     let default = if serving { "info" } else { "warn" };
-    let filter = std::env::var("LONGHOUSE_LOG").unwrap_or_else(|_| default.to_owned());
-    let filter = tracing_subscriber::EnvFilter::try_new(&filter).unwrap_or_else(|_| default.into());
+    let wanted = std::env::var("LONGHOUSE_LOG").unwrap_or_else(|_| default.to_owned());
+    let filter = tracing_subscriber::EnvFilter::try_new(without_mcp_library(&wanted));
+    let filter = filter.unwrap_or_else(|_| without_mcp_library(default).into());
     let logger = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     // A line that cannot be written would be complained about where it could not be written, and panic.
     let logger = logger.log_internal_errors(false);
@@ -20,6 +21,12 @@ pub(crate) fn start_logging(serving: bool) {
     } else {
         logger.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init();
     }
+}
+
+/// The MCP library logs whole messages, values and all. It is not heard, whatever is asked for.
+fn without_mcp_library(wanted: &str) -> String {
+    let others = wanted.split(',').filter(|directive| !directive.trim_start().starts_with("rmcp"));
+    others.chain(["rmcp=off"]).collect::<Vec<_>>().join(",")
 }
 
 /// An engine that is asked for and not there must not be replaced by another in silence.

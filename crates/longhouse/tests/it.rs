@@ -8,9 +8,12 @@ mod it {
     mod door;
     mod faults;
     mod first_start;
+    mod items;
     mod load;
+    mod mcp;
     mod network;
     mod oracle;
+    mod projects;
     mod records;
     mod slow_readers;
     mod small_disk;

@@ -112,6 +112,8 @@ pub struct LocalActor<'a> {
     /// With an agent or a session the command reaches no more than a token for them would.
     pub agent: Option<&'a str>,
     pub session: Option<&'a str>,
+    /// Where several sessions have that id.
+    pub workspace: Option<&'a str>,
 }
 
 /// The person who runs the house, for commands given on its own machine.
@@ -136,7 +138,8 @@ async fn narrow(
     actor: &LocalActor<'_>,
     participant: Option<Participant>,
 ) -> Result<()> {
-    let session = actor.session.map(|id| SessionRef::parse(id, None)).transpose()?;
+    let session = actor.session.map(|id| SessionRef::parse(id, actor.workspace.map(str::to_owned)));
+    let session = session.transpose()?;
     let wanted = match (actor.agent.map(AgentId::parse).transpose()?, session) {
         (Some(agent), session) => Wanted::Agent { agent, session, participant },
         (None, Some(session)) => Wanted::Session { session, participant },
@@ -146,6 +149,8 @@ async fn narrow(
     if let (TokenKind::Agent { workspace, agent, session, participant }, _) = house.store().read(settle).await? {
         caller.credential = agent_credential(&workspace, agent.as_ref(), session.as_ref())?;
         caller.participant = participant;
+        // Nothing that a role would open.
+        caller.role = Role::Guest;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use domain::agents::Agent;
 use domain::callers::{Caller, Credential};
 use domain::events::StreamId;
 use domain::ids::{ItemId, PublicationId, WorkspaceId};
-use domain::item_requests::{ItemAnswer, ItemListing, ItemRequest};
+use domain::item_requests::{ItemAnswer, ItemListing, ItemRequest, TOOLS};
 use domain::items::ItemScope;
 use domain::{Refusal, policy};
 use serde_json::{Map, Value};
@@ -63,6 +63,32 @@ pub async fn call(ctx: &Ctx, acting: Acting, tool: &str, envelope: Map<String, V
             let change = Change { caller, acting, tool, request, now: ctx.now(), item, publication };
             idempotency::write(ctx, &turn, change).await
         }
+    }
+}
+
+/// Which of the tools the token's agent may use: none without an agent, and a shared one does not publish.
+pub async fn tools_of_own_agent(ctx: &Ctx) -> Result<Vec<&'static str>> {
+    if !matches!(ctx.caller.credential, Credential::Agent { .. }) {
+        return Ok(Vec::new());
+    }
+    let agent = ctx.house.store().read(Own { caller: ctx.caller.clone() }).await?;
+    let may = |tool: &&str| {
+        let publishes = *tool == ItemRequest::PUBLISH;
+        policy::may_use_tool(&agent, tool).is_ok() && (!publishes || policy::may_publish_from(&agent).is_ok())
+    };
+    Ok(TOOLS.into_iter().filter(may).collect())
+}
+
+struct Own {
+    caller: Arc<Caller>,
+}
+
+impl Operation for Own {
+    type Output = Agent;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Agent> {
+        agents::find_own(tx, &self.caller).await
     }
 }
 

@@ -24,6 +24,7 @@ pub mod sessions;
 pub mod shared_context;
 pub mod sign_in;
 mod signing;
+pub mod standing;
 pub mod streams;
 pub mod surroundings;
 mod token_counts;

@@ -5,11 +5,11 @@
 
 mod logs;
 
-use crate::authority::{self, SignedIn};
+use crate::authority::SignedIn;
 use crate::projects::{self, ProjectRef};
 use crate::sessions::{Get, SessionRef};
 use crate::users::Memberships;
-use crate::{Ctx, House, Result};
+use crate::{Ctx, House, Result, standing};
 use domain::Refusal;
 use domain::events::{RecordedEvent, StreamId};
 use domain::ids::{SessionId, UserId, WorkspaceId};
@@ -319,10 +319,7 @@ impl EventStream {
 
     /// Somebody's rights shrank: maybe this reader's.
     async fn check_rights(&mut self) -> Result<()> {
-        if self.house.authority().is_closing() {
-            return Err(store::Error::Unavailable("the house is closing".into()).into());
-        }
-        authority::check_again(&self.house, &self.signed_in).await?;
+        standing::check(&self.house, &self.signed_in).await?;
         let (store, caller) = (self.house.store(), self.signed_in.caller.clone());
         match &mut self.source {
             Source::Stream { workspace, of: Numbered::Session { id, uid }, .. } => {

@@ -75,7 +75,8 @@ impl Ask {
         self.header("content-type", content_type)
     }
 
-    async fn raw(self) -> Response<Body> {
+    /// The answer as it comes, for protocols that the testkit does not know.
+    pub async fn raw(self) -> Response<Body> {
         let request = self.request.body(Body::from(self.body)).expect("a good request");
         self.entrance.call(self.door, request).await
     }

@@ -21,6 +21,8 @@ const fn own(status: &'static str) -> [&'static str; 5] {
 /// For participants of the session.
 const INSIDE: [&str; 5] =
     ["401 UNAUTHENTICATED", "404 SESSION_NOT_FOUND", "200", "404 SESSION_NOT_FOUND", "403 FORBIDDEN"];
+/// MCP has its own words for what is wrong with a message.
+const INSIDE_MCP: [&str; 5] = ["401 UNAUTHENTICATED", "406", "406", "406", "403 FORBIDDEN"];
 
 fn table() -> Vec<Row> {
     let unseen = own("404 SESSION_NOT_FOUND");
@@ -65,6 +67,10 @@ fn table() -> Vec<Row> {
         Row("get", "/sessions/{session}/events", Value::Null, INSIDE),
         Row("post", "/sessions/{session}/shared_context", json!({"action": "list_keys"}), INSIDE),
         Row("get", "/tools/schemas", Value::Null, ["401 UNAUTHENTICATED", "200", "200", "200", "200"]),
+        // Without the headers that MCP asks for; what a stranger gets with them is told in `mcp`.
+        Row("post", "/mcp", json!({"jsonrpc": "2.0"}), INSIDE_MCP),
+        Row("get", "/mcp", Value::Null, INSIDE_MCP),
+        Row("delete", "/mcp", Value::Null, ["401 UNAUTHENTICATED", "400", "400", "400", "403 FORBIDDEN"]),
         Row("post", "/admin/users", json!({"name": "mallory", "role": "admin"}), ADMIN),
         Row("get", "/admin/users", Value::Null, ADMIN),
         Row("patch", "/admin/users/{user}", json!({"role": "guest"}), ADMIN),

@@ -59,7 +59,7 @@ async fn a_foreign_origin_may_neither_change_nor_stream_bearer_or_not() {
     let world = World::new().await;
     let owner = world.owner().await;
     for (method, path) in operations() {
-        let guarded = method != Method::GET || path.ends_with("/events");
+        let guarded = method != Method::GET || path.ends_with("/events") || path == "/mcp";
         let path = concrete(&path, "tok_x");
         for origin in ["https://evil.example", "null", "http://localhost.evil.example", "file://", "localhost:7700", ""]
         {

@@ -1,5 +1,6 @@
 //! One request over one connection: TCP, TLS or a socket.
 
+use super::claims::{self, OwnAgent};
 use crate::cli::Place;
 use anyhow::{Context, Result, bail};
 use axum::body::Body;
@@ -35,6 +36,10 @@ impl Remote {
             HeaderValue::from_str(&format!("Bearer {}", token(place)?)).context("the token is not plain text")?;
         token.set_sensitive(true);
         Ok(Self { host, port: uri.port_u16().unwrap_or(default_port), tls, token })
+    }
+
+    pub(super) fn own_agent(&self) -> Option<OwnAgent> {
+        claims::own_agent(self.token.to_str().ok()?.strip_prefix("Bearer ")?)
     }
 
     pub(super) async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>> {

@@ -1,13 +1,12 @@
 //! `longhouse context …`: the `shared_context` tool for people.
 
-use super::path;
-use crate::cli::{Actor, Context, ContextAction, WriteContext};
+use super::{input, path};
+use crate::cli::{Actor, Context, ContextAction, Usage, WriteContext};
 use crate::client::Client;
 use crate::output::{cell, items, line, print};
 use anyhow::{Context as _, Result, bail};
 use http_body_util::BodyExt;
 use serde_json::{Map, Value, json};
-use std::io::Read;
 
 /// The session that is meant, and by whom.
 struct Scene<'c> {
@@ -42,7 +41,7 @@ fn without_nulls(request: Value) -> Value {
 }
 
 pub(super) async fn run(client: &Client, json: bool, command: Context) -> Result<()> {
-    let session = command.session.context("which session? Give -s SESSION")?;
+    let session = command.session.ok_or(Usage("which session? Give -s SESSION"))?;
     let scene = Scene { client, json, session, workspace: command.workspace, actor: command.actor };
     match command.action {
         ContextAction::List { prefix } => {
@@ -105,15 +104,10 @@ fn entries(answer: &Value) -> String {
 }
 
 fn write_request(write: WriteContext) -> Result<Value> {
-    let mut value = write.value;
-    if value == "-" {
-        value.clear();
-        std::io::stdin().read_to_string(&mut value).context("standard input is not text")?;
-    }
     Ok(json!({
         "action": "write",
         "key": write.key,
-        "value": value,
+        "value": input::value(write.value)?,
         "if_version": write.if_version,
         "if_rev": write.if_rev,
         "ttl_seconds": write.ttl,

@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 
 pub(super) async fn run(client: &Client, json: bool, command: Session) -> Result<()> {
     match command {
-        Session::Create { id, title, workspace, config, actor } => {
+        Session::Create { id, title, project, workspace, config, actor } => {
             let config: Option<Value> =
                 config.map(|text| serde_json::from_str(&text)).transpose().context("--config is not JSON")?;
-            let body = json!({"id": id, "title": title, "workspace": workspace, "config": config});
+            let body = json!({"id": id, "title": title, "project": project, "workspace": workspace, "config": config});
             let answer = client.post(&actor, "/sessions", &body).await?;
             print(json, &answer, |answer| cell(&answer["id"]))?;
         }
         Session::List { workspace, actor } => {
             let query = [("workspace", workspace.as_deref())];
             let found = Value::Array(all_pages(client, &actor, &["sessions"], &query).await?);
-            let fields = ["id", "state", "key_count", "total_size_tokens", "workspace", "title"];
+            let fields = ["id", "state", "key_count", "total_size_tokens", "workspace", "project", "title"];
             print(json, &found, |found| items(found, &fields))?;
         }
         Session::Show(one) => {

@@ -14,7 +14,7 @@ pub(super) async fn run(client: &Client, json: bool, command: Token) -> Result<(
         Token::List { user } => {
             let actor = Actor { user, participant: None };
             let found = Value::Array(all_pages(client, &actor, &["my", "tokens"], &[]).await?);
-            let fields = ["id", "kind", "user", "session", "participant", "label", "expires_at"];
+            let fields = ["id", "kind", "user", "agent", "session", "participant", "label", "expires_at"];
             print(json, &found, |found| items(found, &fields))?;
             Ok(())
         }
@@ -31,6 +31,7 @@ pub(super) async fn run(client: &Client, json: bool, command: Token) -> Result<(
 async fn create(client: &Client, json: bool, wanted: CreateToken) -> Result<()> {
     let body = json!({
         "user": wanted.user,
+        "agent": wanted.agent,
         "session": wanted.session,
         "workspace": wanted.workspace,
         "participant": wanted.participant,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::Mutex;
@@ -54,6 +54,27 @@ pub(super) fn ok(data_dir: &Path, args: &[&str]) -> String {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{args:?}\n{out}\n{err}");
     out.trim_end().to_owned()
+}
+
+/// A command that must be refused, with this exit code and this word.
+#[track_caller]
+pub(super) fn refused_with(output: &Output, code: i32, word: &str) {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(
+        out.is_empty() && output.status.code() == Some(code) && err.contains(word),
+        "{}\n{out}\n{err}",
+        output.status
+    );
+}
+
+/// Runs a command with something on its standard input.
+pub(super) fn fed(data_dir: &Path, args: &[&str], input: &[u8]) -> Output {
+    let mut command = command(data_dir);
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary runs");
+    // It may stop reading before the end.
+    let _ = child.stdin.take().expect("piped").write_all(input);
+    child.wait_with_output().expect("waited")
 }
 
 impl Server {

@@ -5,6 +5,7 @@ use domain::callers::Caller;
 use domain::events::{RecordedEvent, StreamId};
 use domain::ids::{ProjectId, SessionId, UserId, WorkspaceId};
 use domain::items::ItemScope;
+use domain::policy;
 use std::sync::Arc;
 use store::{Operation, Tx};
 
@@ -56,7 +57,9 @@ impl Operation for OwnScope {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<ItemScope> {
-        Ok(agents::find_own(tx, &self.caller).await?.item_scope(&self.caller.user))
+        let agent = agents::find_own(tx, &self.caller).await?;
+        policy::may_use_tool(&agent, "workspace_list")?;
+        Ok(agent.item_scope(&self.caller.user))
     }
 }
 

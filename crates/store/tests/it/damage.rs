@@ -3,10 +3,14 @@
 #![allow(clippy::disallowed_methods)]
 
 use super::operations::{House, open, workspace};
+use domain::agents::{Agent, starter_pack};
 use domain::entries::{Access, Entry};
-use domain::ids::{SessionId, UserId};
+use domain::ids::{AgentId, ItemId, ProjectId, PublicationId, SessionId, UserId};
+use domain::items::{Item, ItemKey, Source};
 use domain::keys::Key;
 use domain::participants::Participant;
+use domain::projects::Project;
+use domain::publications::Publication;
 use domain::roles::Role;
 use domain::sessions::{ContextCounters, Session, SessionConfigChoice, SessionState};
 use domain::times::Timestamp;
@@ -40,7 +44,7 @@ impl Operation for Build {
             title: None,
             state: SessionState::Active,
             config: SessionConfigChoice::default().settle().unwrap(),
-            created_by: user,
+            created_by: user.clone(),
             created_at: at,
             archived_at: None,
             counters: ContextCounters::default(),
@@ -59,8 +63,68 @@ impl Operation for Build {
             expires_at: None,
             access,
         };
-        tx.scope(&place).entries(&session_id()).put(&entry).await
+        tx.scope(&place).entries(&session_id()).put(&entry).await?;
+        furnish(tx, &user, at).await
     }
+}
+
+fn agent(user: &UserId, at: Timestamp) -> Agent {
+    let shape = starter_pack()[0].clone();
+    Agent {
+        workspace: domain::ids::WorkspaceId::personal(user),
+        project: ProjectId::from_trusted("prj_1".into()),
+        id: AgentId::from_trusted("agt_1".into()),
+        name: shape.name,
+        visibility: shape.visibility,
+        audience: shape.audience,
+        settings: shape.settings,
+        created_by: user.clone(),
+        created_at: at,
+        updated_at: at,
+    }
+}
+
+/// A project with an agent, an item and a publication.
+async fn furnish(tx: &mut Tx, user: &UserId, at: Timestamp) -> Result<()> {
+    let agent = agent(user, at);
+    let project = Project {
+        workspace: agent.workspace.clone(),
+        id: agent.project.clone(),
+        name: "garden".into(),
+        key_conventions: None,
+        created_by: user.clone(),
+        created_at: at,
+    };
+    assert!(tx.scope(&project.workspace).projects().create(&project).await?);
+    assert!(tx.scope(&project.workspace).agents(&project.id).create(&agent).await?);
+    let key = ItemKey::parse("key", "list".into()).unwrap();
+    let source = Source { scope: "user-usr_sean".into(), key: Some(key.clone()), version: 1 };
+    let item = Item {
+        id: ItemId::from_trusted("itm_1".into()),
+        key: key.clone(),
+        value: "the right value".into(),
+        created_by: agent.id.clone(),
+        created_at: at,
+        updated_by: agent.id.clone(),
+        updated_at: at,
+        on_behalf_of: user.clone(),
+        version: 3,
+        seq: 7,
+        published_from: Some(source.clone()),
+    };
+    tx.items(&agent.item_scope(user)).put(&item).await?;
+    let publication = Publication {
+        id: PublicationId::from_trusted("pub_1".into()),
+        user: user.clone(),
+        agent: agent.id.clone(),
+        source,
+        target_agent: agent.id,
+        target_key: key,
+        item: item.id,
+        item_version: 3,
+        published_at: at,
+    };
+    tx.create_publication(&publication).await
 }
 
 /// Reads the session and its entry, with or without the value.
@@ -75,6 +139,17 @@ impl Operation for Look {
     async fn run(&self, tx: &mut Tx) -> Result<()> {
         let place = domain::ids::WorkspaceId::personal(&UserId::parse("sean").unwrap());
         assert!(tx.scope(&place).sessions().get(&session_id()).await?.is_some());
+        let (user, at) = (UserId::parse("sean").unwrap(), Timestamp::from_ms(1));
+        let scope = agent(&user, at).item_scope(&user);
+        let key_of_item = ItemKey::parse("key", "list".into()).unwrap();
+        assert_eq!(tx.projects_page(&user, None, "", 9).await?.len(), 1);
+        assert_eq!(tx.scope(&place).agents(&agent(&user, at).project).all().await?.len(), 1);
+        assert_eq!(tx.publications_page(&user, "", 9).await?.len(), 1);
+        if self.with_value {
+            assert!(tx.items(&scope).get(&key_of_item).await?.is_some());
+        } else {
+            assert_eq!(tx.items(&scope).all().await?.len(), 1);
+        }
         if self.with_value {
             assert!(tx.scope(&place).entries(&session_id()).get(&key()).await?.is_some());
         } else {
@@ -112,6 +187,20 @@ async fn a_row_that_was_changed_on_the_disk_is_an_error() {
         "UPDATE sessions SET state = 'archived'",
         "UPDATE sessions SET title = 'x'",
         "UPDATE sessions SET config = replace(config, '10000', '10001')",
+        "UPDATE sessions SET project = 'prj_1'",
+        "UPDATE projects SET name = 'x'",
+        "UPDATE projects SET created_by = 'usr_x'",
+        "UPDATE agents SET audience = 'everyone'",
+        "UPDATE agents SET visibility = 'shared'",
+        "UPDATE agents SET settings = replace(settings, '0.3', '0.4')",
+        "UPDATE workspace_items SET value = 'the wrong value'",
+        "UPDATE workspace_items SET preview = 'x'",
+        "UPDATE workspace_items SET version = 4",
+        "UPDATE workspace_items SET on_behalf_of = 'usr_x'",
+        "UPDATE workspace_items SET published_from = NULL",
+        "UPDATE workspace_items SET seq = 8",
+        "UPDATE publications SET target_agent = 'agt_2'",
+        "UPDATE publications SET item_version = 4",
     ];
     for sql in changes {
         let house = damaged_by(sql).await;

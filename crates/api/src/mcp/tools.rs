@@ -1,0 +1,100 @@
+//! The tools: which there are for a caller, and how each is called. This table is the only place that knows them.
+
+use super::askers::Asker;
+use domain::item_requests::{ItemRequest, TOOLS};
+use domain::requests::Request;
+use domain::tool_schemas::{self, Tool as Described};
+use rmcp::model::{Tool, ToolAnnotations};
+use serde_json::{Map, Value, json};
+use service::items::{self, Acting};
+use service::paging::Page;
+use service::{agents, shared_context};
+
+const SHARED_CONTEXT: &str = "shared_context";
+/// How many targets a description names.
+const TARGETS_NAMED: u64 = 20;
+
+/// What this caller may use.
+pub(super) async fn visible_to(asker: &Asker) -> service::Result<Vec<Tool>> {
+    let mut tools = vec![shared_context_for(asker)];
+    let allowed = items::tools_of_own_agent(&asker.ctx).await?;
+    for tool in tool_schemas::items::all().into_iter().filter(|tool| allowed.contains(&tool.name)) {
+        let targets = if tool.name == ItemRequest::PUBLISH { targets(asker).await? } else { String::new() };
+        tools.push(workspace_tool(tool, &targets));
+    }
+    Ok(tools)
+}
+
+/// Calls a tool; `None` = there is no tool of that name.
+pub(super) async fn call(asker: &Asker, name: &str, arguments: Map<String, Value>) -> Option<service::Result<Value>> {
+    match name {
+        SHARED_CONTEXT => Some(use_shared_context(asker, arguments).await),
+        name if TOOLS.contains(&name) => Some(use_items(asker, name, arguments).await),
+        _ => None,
+    }
+}
+
+/// The tool as own loops get it; where the credential is for no session, the call has to name one.
+fn shared_context_for(asker: &Asker) -> Tool {
+    let mut tool = tool_schemas::shared_context();
+    if asker.own_session().is_none() {
+        let input = &mut tool.input;
+        input["properties"]["session"] = json!({"type": "string", "description": "The session's id."});
+        input["properties"]["workspace"] =
+            json!({"type": "string", "description": "The session's workspace, where several sessions have that id."});
+        if let Some(required) = input["required"].as_array_mut() {
+            required.push(json!("session"));
+        }
+    }
+    // One tool reads, writes and deletes; what it says about itself holds for the worst of these.
+    let about = ToolAnnotations::with_title("Shared context").read_only(false).destructive(true).idempotent(false);
+    described(tool, "", about)
+}
+
+fn workspace_tool(tool: Described, addition: &str) -> Tool {
+    let about = |title: &str| ToolAnnotations::with_title(title);
+    let about = match tool.name {
+        "workspace_list" => about("List items").read_only(true),
+        "workspace_read" => about("Read an item").read_only(true),
+        "workspace_delete" => about("Delete an item").read_only(false).destructive(true).idempotent(false),
+        "workspace_publish" => about("Publish an item").read_only(false).destructive(true).idempotent(false),
+        _ => about("Write an item").read_only(false).destructive(true).idempotent(false),
+    };
+    described(tool, addition, about)
+}
+
+fn described(tool: Described, addition: &str, about: ToolAnnotations) -> Tool {
+    let schema = match tool.input {
+        Value::Object(schema) => schema,
+        _ => Map::new(),
+    };
+    let title = about.title.clone().unwrap_or_default();
+    let description = format!("{}{addition}", tool.description);
+    Tool::new(tool.name, description, schema).with_title(title).with_annotations(about.open_world(false))
+}
+
+/// The shared agents that can be published to, for a model that has no other way to learn their ids. Names only, which
+/// are single words: what else people say about their agents has no business in somebody else's prompt.
+async fn targets(asker: &Asker) -> service::Result<String> {
+    let page = Page { limit: Some(TARGETS_NAMED), cursor: None };
+    let found = agents::list_shared(&asker.ctx, page).await?;
+    let named: Vec<_> = found.items.iter().map(|one| format!("{} ({})", one.agent.id, one.agent.name)).collect();
+    let more = if found.next_cursor.is_some() { ", and more at GET /agents/shared" } else { "" };
+    Ok(if named.is_empty() {
+        " There is no shared agent that you can see at present.".to_owned()
+    } else {
+        format!(" Shared agents that you can see: {}{more}.", named.join(", "))
+    })
+}
+
+async fn use_items(asker: &Asker, tool: &str, arguments: Map<String, Value>) -> service::Result<Value> {
+    let answer = items::call(&asker.ctx, Acting::Own, tool, arguments).await?;
+    Ok(serde_json::to_value(answer).unwrap_or(Value::Null))
+}
+
+async fn use_shared_context(asker: &Asker, mut arguments: Map<String, Value>) -> service::Result<Value> {
+    let session = asker.session_named_in(&mut arguments)?;
+    let request = Request::parse(arguments)?;
+    let answer = shared_context::execute(&asker.ctx, session, request).await?;
+    Ok(serde_json::to_value(answer).unwrap_or(Value::Null))
+}

@@ -1,0 +1,157 @@
+//! The way to the door. It outlives a server: what was never sent is sent again when there is one.
+
+use crate::cli::{Mcp, Place};
+use crate::client::Client;
+use anyhow::{Context, Result};
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, Request, Response, header};
+use http_body_util::BodyExt;
+use service::data_dir::SocketPath;
+use service::{House, housekeeping};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Mutex, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+/// How long a message waits for a server that is just being restarted.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(100);
+
+pub(super) struct Link {
+    place: Place,
+    /// Who acts, where no token says so.
+    seat: Vec<(HeaderName, HeaderValue)>,
+    way: Mutex<Arc<Way>>,
+}
+
+struct Way {
+    client: Client,
+    /// No server ran: this process is one, for everybody on this machine, for as long as it lasts.
+    hosting: Mutex<Option<Hosting>>,
+}
+
+struct Hosting {
+    house: House,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<()>,
+    keeping: JoinHandle<()>,
+}
+
+impl Link {
+    pub(super) async fn connect(place: &Place, options: &Mcp) -> Result<Self> {
+        let local = if place.server.is_some() { None } else { Some(options) };
+        let said = |pick: fn(&Mcp) -> Option<&String>| local.and_then(pick);
+        let words = [
+            ("x-longhouse-user", said(|options| options.user.as_ref())),
+            ("x-longhouse-agent", said(|options| options.agent.as_ref())),
+            ("x-longhouse-session", said(|options| options.session.as_ref())),
+            ("x-longhouse-workspace", said(|options| options.workspace.as_ref())),
+            ("x-longhouse-participant", said(|options| options.participant.as_ref())),
+        ];
+        let mut seat = Vec::new();
+        for (name, value) in words {
+            if let Some(value) = value {
+                let value = HeaderValue::from_str(value).with_context(|| format!("`{value}` is not plain text"))?;
+                seat.push((HeaderName::from_static(name), value));
+            }
+        }
+        let way = Mutex::new(Arc::new(Way::find(place).await?));
+        Ok(Self { place: place.clone(), seat, way })
+    }
+
+    /// Whether this caller is let in at all.
+    pub(super) async fn check(&self) -> Result<()> {
+        let request = || {
+            let mut request = Request::new(Body::empty());
+            *request.uri_mut() = axum::http::Uri::from_static("/tools/schemas?format=mcp");
+            request
+        };
+        let response = self.send(request).await?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        let bytes = response.into_body().collect().await?.to_bytes();
+        Err(crate::client::refusal(status, &serde_json::from_slice(&bytes).unwrap_or_default()))
+    }
+
+    /// Sends a request. If it could not even be handed over it is made and sent again for a while.
+    pub(super) async fn send(&self, make: impl Fn() -> Request<Body>) -> Result<Response<Body>> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let way = self.way.lock().await.clone();
+            let mut request = make();
+            request.headers_mut().insert(header::HOST, HeaderValue::from_static("localhost"));
+            request.headers_mut().extend(self.seat.iter().cloned());
+            match way.client.send(request).await {
+                Err(error) if was_never_sent(&error) && Instant::now() < deadline => {
+                    tokio::time::sleep(PAUSE).await;
+                    self.find_another(&way).await?;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// The server behind a socket has gone: there may be another, or none, and then this process takes its place.
+    async fn find_another(&self, lost: &Arc<Way>) -> Result<()> {
+        if lost.client.is_remote() {
+            return Ok(());
+        }
+        let mut way = self.way.lock().await;
+        if Arc::ptr_eq(&way, lost) {
+            *way = Arc::new(Way::find(&self.place).await?);
+        }
+        Ok(())
+    }
+
+    /// Puts everything on disk, if this process had the house open.
+    pub(super) async fn close(&self) {
+        let way = self.way.lock().await.clone();
+        let hosting = way.hosting.lock().await.take();
+        if let Some(hosting) = hosting {
+            hosting.end().await;
+        }
+    }
+}
+
+fn was_never_sent(error: &anyhow::Error) -> bool {
+    use std::io::ErrorKind::{ConnectionRefused, NotFound};
+    let kinds = error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
+    kinds.into_iter().any(|kind| matches!(kind, ConnectionRefused | NotFound))
+}
+
+impl Way {
+    async fn find(place: &Place) -> Result<Self> {
+        let client = Client::connect(place, false).await?;
+        let hosting = match &client {
+            Client::Here(house, entrance) => {
+                let socket = SocketPath::of(&place.data_dir)?;
+                let bound =
+                    api::bind_socket(socket.as_path()).context("cannot open the socket in the data directory")?;
+                let (stop, stopped) = oneshot::channel();
+                let (house, entrance) = (house.clone(), (**entrance).clone());
+                let keeping = tokio::spawn(housekeeping::run(house.clone()));
+                let ending = house.clone();
+                let serving = tokio::spawn(async move {
+                    let stopped = async { drop(stopped.await) };
+                    api::serve(entrance, bound, stopped, || ending.end_streams()).await;
+                    let _ = std::fs::remove_file(socket.as_path());
+                });
+                Some(Hosting { house, stop, serving, keeping })
+            }
+            _ => None,
+        };
+        Ok(Self { client, hosting: Mutex::new(hosting) })
+    }
+}
+
+impl Hosting {
+    async fn end(self) {
+        let _ = self.stop.send(());
+        let _ = self.serving.await;
+        self.keeping.abort();
+        self.house.close().await;
+    }
+}
