@@ -23,8 +23,8 @@ use askers::Asker;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::Response;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use http_body_util::Full;
 use protocol::errors::ErrorBody;
@@ -119,10 +119,14 @@ async fn delete(State(app): State<App>, signed: Signed, request: Request) -> Res
     let (mut parts, _) = request.into_parts();
     let visit = visit(&app, &mut parts, &asker)?;
     let response = hand_over(&app, parts, Bytes::new(), &asker).await;
-    if let (Some(visit), true) = (visit, response.status().is_success()) {
+    if !response.status().is_success() {
+        return Ok(response);
+    }
+    if let Some(visit) = visit {
         visit.forget();
     }
-    Ok(response)
+    // The SDK says 202, which clients take for a failure.
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// The session that a request names, if it is the asker's. To anybody else it is as unknown as one that never was.

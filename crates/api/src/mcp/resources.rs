@@ -8,7 +8,7 @@ use domain::requests::Request;
 use domain::{Code, Refusal};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use rmcp::ErrorData;
-use rmcp::model::{MetaObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+use rmcp::model::{ErrorCode, MetaObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Map, Value, json};
 use service::items::{self, Acting};
 use service::sessions::SessionRef;
@@ -147,8 +147,11 @@ fn describe(session: &SessionRef, listed: &KeyListing) -> Resource {
 /// What an address names. What the caller may not see is not there; the error says what was asked for.
 pub(super) async fn read(asker: &Asker, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     read_named(asker, uri).await.map_err(|mut error| {
-        if let Some(Value::Object(data)) = &mut error.data {
-            data.insert("uri".to_owned(), json!(uri));
+        match &mut error.data {
+            // Clients know what is not there by an error that has the address and nothing else.
+            data if error.code == ErrorCode::RESOURCE_NOT_FOUND => *data = Some(json!({"uri": uri})),
+            Some(Value::Object(data)) => drop(data.insert("uri".to_owned(), json!(uri))),
+            _ => {}
         }
         error
     })

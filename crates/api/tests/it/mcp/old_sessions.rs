@@ -52,7 +52,7 @@ async fn a_session_that_was_ended_is_gone_and_so_is_one_whose_token_was_revoked(
     let owner = world.owner().await;
     world.session(&owner, "plans", json!({})).await;
     let client = Client::new(&world, &owner, OLD[0]).await;
-    assert_eq!(reply(client.ask(Method::DELETE, None)).await.status, 202);
+    assert_eq!(reply(client.ask(Method::DELETE, None)).await.status, 204);
     assert!(answers_of(&client).await.iter().all(|(status, _)| *status == 404));
 
     let issued = world.post("/my/tokens", &json!({})).by(&owner).send().await.ok();
