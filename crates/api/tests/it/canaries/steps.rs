@@ -4,11 +4,13 @@ use super::Life;
 use super::markers::{self, Mark};
 use super::model::Told;
 use super::scene::{Agent, Scene};
+use crate::it::mcp::clients::{Client, NEW};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// What is done, and how often in a hundred.
-const KINDS: [(&str, u64); 14] = [
-    ("write", 26),
+const KINDS: [(&str, u64); 15] = [
+    ("write", 23),
     ("read", 10),
     ("list", 6),
     ("delete", 8),
@@ -19,6 +21,7 @@ const KINDS: [(&str, u64); 14] = [
     ("project", 4),
     ("stranger", 5),
     ("nonsense", 4),
+    ("offers", 3),
     ("session", 5),
     ("turn", 3),
     ("replace", 1),
@@ -41,6 +44,7 @@ impl Life {
             "stranger" => self.try_a_strangers_agent().await,
             "nonsense" => self.say_nonsense().await,
             "session" => self.meet().await,
+            "offers" => self.look_at_offers().await,
             "turn" => self.turn_agent().await,
             _ => self.replace_agent().await,
         }
@@ -240,7 +244,7 @@ impl Life {
         let key = self.private_key(creator);
         self.doing += &format!(": {} tries {} of another", self.scene.people[person].name, other.name);
         for (tool, request) in every_tool(&key, &own.id) {
-            let answer = self.call(&agent_token, &other, tool, &request).await;
+            let answer = self.call_by_http(&agent_token, &other, tool, &request).await;
             self.heard(&answer, &Err(code), &[]);
         }
     }
@@ -265,8 +269,32 @@ impl Life {
         ];
         let (tool, request, code) = self.random.one_of(&requests).clone();
         self.doing += &format!(": nonsense {tool} {code}");
-        let answer = self.call(&token, &agent, tool, &request).await;
+        // MCP refuses a tool that is not there before it is one.
+        let answer = match code {
+            "TOOL_NOT_FOUND" => self.call_by_http(&token, &agent, tool, &request).await,
+            _ => self.call(&token, &agent, tool, &request).await,
+        };
         self.heard(&answer, &Err(code), &[]);
+    }
+
+    /// What an agent is offered by MCP: tools, and its items as resources.
+    async fn look_at_offers(&mut self) {
+        let (person, agent, _) = self.hand();
+        let scope = self.scene.scope(person, &agent);
+        self.doing += &format!(": {} looks what MCP offers in {scope}", agent.name);
+        let mut client = Client::new(&self.scene.world, self.scene.token(person, &agent), NEW).await;
+        for method in ["tools/list", "prompts/list", "resources/templates/list"] {
+            let offered = client.result(method, json!({})).await.to_string();
+            assert!(markers::found(&offered).is_empty(), "{}: {method}: {offered}", self.doing);
+        }
+        let resources = client.result("resources/list", json!({})).await["resources"].clone();
+        let found = markers::found(&resources.to_string());
+        assert!(self.leaked(&found, &[&scope]).is_empty(), "{}: {resources}", self.doing);
+        let names = resources.as_array().expect("resources").iter().map(|resource| resource["name"].as_str());
+        let names: BTreeSet<&str> = names.map(|name| name.expect("a name")).collect();
+        let keys = self.model.keys(&scope);
+        assert_eq!(names, keys.iter().map(String::as_str).collect(), "{}", self.doing);
+        self.seen.insert((self.kind, if agent.shared { "shared" } else { "private" }));
     }
 
     /// An agent in a session: writes, reads, lists and is told what agents are told.
@@ -370,7 +398,7 @@ impl Life {
         self.model.remove_agent(&id, shared);
         let (shared, everyone) = Scene::at_first(&name);
         self.scene.hire(project, &name, shared, everyone).await;
-        let answer = self.call(&old, &gone, "workspace_list", &json!({})).await;
+        let answer = self.call_by_http(&old, &gone, "workspace_list", &json!({})).await;
         self.heard(&answer, &Err("UNAUTHENTICATED"), &[]);
     }
 }
