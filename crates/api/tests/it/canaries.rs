@@ -6,6 +6,7 @@ mod markers;
 mod model;
 mod scene;
 mod steps;
+mod turns;
 
 use super::mcp::clients::{Client, NEW};
 use axum::http::{HeaderMap, StatusCode};
