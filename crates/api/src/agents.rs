@@ -49,8 +49,7 @@ async fn list(
 ) -> Result<Json<AgentList>> {
     let project = ProjectRef { id_or_name, workspace: query.workspace };
     let listed = agents::list(&ctx, project, Page { limit: query.limit, cursor: query.cursor }).await?;
-    let items = listed.items.into_iter().map(Into::into).collect();
-    Ok(Json(AgentList { items, next_cursor: listed.next_cursor }))
+    Ok(Json(AgentList { items: listed.items.into_iter().map(Into::into).collect(), next_cursor: listed.next_cursor }))
 }
 
 /// One agent.

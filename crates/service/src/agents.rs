@@ -105,6 +105,7 @@ impl Operation for Create {
 
     async fn run(&self, tx: &mut Tx) -> Result<Agent> {
         let project = projects::find_managed(tx, &self.caller, &self.project).await?;
+        tx.about(project.id.as_str());
         if tx.scope(&project.workspace).agents(&project.id).count().await? >= AGENTS_MOST {
             return Err(rules::too_many().into());
         }
@@ -146,10 +147,25 @@ pub async fn list(ctx: &Ctx, project: ProjectRef, page: Page) -> Result<Listed<A
     ctx.caller.require_person()?;
     let limit = page.limit()?;
     let after = page.after(1)?.remove(0);
-    let mut agents = projects::get(ctx, project).await?.agents;
-    // There are at most a hundred.
-    agents.retain(|agent| agent.id.as_str() > after.as_str());
-    Ok(Listed::cut(agents, limit, |agent| vec![agent.id.as_str().to_owned()]))
+    let mut items = ctx.house.store().read(List { caller: ctx.caller.clone(), project }).await?;
+    // A project has few: what comes before the page is read along.
+    items.retain(|agent| agent.id.as_str() > after.as_str());
+    Ok(Listed::cut(items, limit, |agent| vec![agent.id.as_str().to_owned()]))
+}
+
+struct List {
+    caller: Arc<Caller>,
+    project: ProjectRef,
+}
+
+impl Operation for List {
+    type Output = Vec<Agent>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Agent>> {
+        let project = projects::find(tx, &self.caller, &self.project).await?;
+        Ok(tx.scope(&project.workspace).agents(&project.id).all().await?)
+    }
 }
 
 pub async fn update(ctx: &Ctx, path: AgentPath, choice: AgentChoice) -> Result<Agent> {
@@ -208,7 +224,8 @@ async fn has_data(tx: &mut Tx, agent: &Agent) -> Result<bool> {
     Ok(tx.items(&scope).counters().await?.items > 0)
 }
 
-/// Removes an agent with its own items and tokens. What it wrote elsewhere stays, and so does the audit.
+/// Removes an agent with its own items, its tokens and the answers kept about it. What it wrote elsewhere stays, and so
+/// does the audit.
 pub async fn delete(ctx: &Ctx, path: AgentPath) -> Result<()> {
     ctx.caller.require_person()?;
     let operation = Delete { caller: ctx.caller.clone(), path, now: ctx.now() };
@@ -239,6 +256,7 @@ pub(crate) async fn remove(tx: &mut Tx, agent: &Agent, now: Timestamp) -> Result
     items::remove_scope(tx, &ItemScope::of_agent(agent)).await?;
     tx.remove_publications_to(&agent.id).await?;
     tx.revoke_agent_tokens(&agent.id, now).await?;
+    tx.forget_outcomes_of(agent.id.as_str()).await?;
     tx.scope(&agent.workspace).agents(&agent.project).remove(&agent.id).await?;
     tx.rights_shrank();
     Ok(())

@@ -42,6 +42,7 @@ impl Acting {
             Self::Named(path) => agents::find(tx, caller, path).await?,
             Self::Own => agents::find_own(tx, caller).await?,
         };
+        tx.about(agent.id.as_str());
         policy::may_use_tool(&agent, tool)?;
         let scope = agent.item_scope(&caller.user);
         Ok(AtWork { agent, scope })

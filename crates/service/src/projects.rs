@@ -270,6 +270,7 @@ pub(crate) async fn remove(tx: &mut Tx, workspace: &WorkspaceId, id: &ProjectId,
         sessions::remove(tx, workspace, (&session, &uid), now).await?;
     }
     tx.scope(workspace).projects().remove(id).await?;
+    tx.forget_outcomes_of(id.as_str()).await?;
     // Open streams of the project end with the commit.
     tx.rights_shrank();
     Ok(())

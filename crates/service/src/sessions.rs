@@ -62,7 +62,7 @@ fn one_of(mut seen: Vec<Session>) -> Result<Session> {
 /// What is kept of an answer about a session goes when the session goes.
 fn noted(tx: &mut Tx, found: Result<Session>) -> Result<Session> {
     if let Ok(session) = &found {
-        tx.about_session(&session.uid);
+        tx.about(&session.uid);
     }
     found
 }

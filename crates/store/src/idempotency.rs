@@ -47,7 +47,7 @@ impl Tx {
     }
 
     pub async fn keep_outcome(&mut self, claim: &Claim, outcome: &str, refused: bool, at: Timestamp) -> Result<()> {
-        let session_uid = self.session_uid().map(str::to_owned);
+        let about = self.is_about().map(str::to_owned);
         self.execute(
             "INSERT INTO idempotency (caller, route, key, body_hash, outcome, refused, session_uid, created_at, sum)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -61,7 +61,7 @@ impl Tx {
                 claim.body_hash.as_str(),
                 outcome,
                 i64::from(refused),
-                session_uid.as_deref(),
+                about.as_deref(),
                 at,
                 sum(claim, &claim.body_hash, outcome, refused),
             ],
@@ -70,8 +70,9 @@ impl Tx {
         Ok(())
     }
 
-    pub async fn forget_outcomes_of(&mut self, session_uid: &str) -> Result<()> {
-        self.execute("DELETE FROM idempotency WHERE session_uid = $1", params![session_uid]).await?;
+    /// `uid` is a session's, or the id of an agent or a project; the column is called after the first.
+    pub async fn forget_outcomes_of(&mut self, uid: &str) -> Result<()> {
+        self.execute("DELETE FROM idempotency WHERE session_uid = $1", params![uid]).await?;
         Ok(())
     }
 

@@ -26,7 +26,7 @@ pub struct Tx {
     /// What others have to be told once this has committed.
     signals: Signals,
     /// The session that the operation under way is about.
-    session_uid: Option<String>,
+    about: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,7 +65,7 @@ impl Tx {
             found_full: false,
             fault: None,
             signals: Signals::default(),
-            session_uid: None,
+            about: None,
         }
     }
 
@@ -94,7 +94,7 @@ impl Tx {
         self.found_full = false;
         self.fault = None;
         self.signals = Signals::default();
-        self.session_uid = None;
+        self.about = None;
     }
 
     /// Somebody may do less once this has committed: whoever relies on rights looks at them again.
@@ -107,19 +107,19 @@ impl Tx {
         self.signals.expiry_set = true;
     }
 
-    /// Notes which session this is about, so that what is kept of the answer goes when the session goes.
-    pub fn about_session(&mut self, uid: &str) {
-        self.session_uid = Some(uid.to_owned());
+    /// Notes which session, agent or project this is about, so that what is kept of the answer goes when that goes.
+    pub fn about(&mut self, uid: &str) {
+        self.about = Some(uid.to_owned());
     }
 
-    pub(crate) fn session_uid(&self) -> Option<&str> {
-        self.session_uid.as_deref()
+    pub(crate) fn is_about(&self) -> Option<&str> {
+        self.about.as_deref()
     }
 
     /// Runs an operation inside this transaction; if it fails, nothing of it stays and the rest goes on.
     pub async fn attempt<O: Operation>(&mut self, operation: &O) -> Result<O::Output, O::Error> {
         let mark = self.mark();
-        self.session_uid = None;
+        self.about = None;
         self.control("SAVEPOINT attempt").await?;
         let outcome = operation.run(self).await;
         if outcome.is_err() && !self.is_over() {

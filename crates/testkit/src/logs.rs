@@ -10,7 +10,8 @@ static BEGUN: OnceLock<()> = OnceLock::new();
 /// From now on everything is kept.
 pub fn keep_logs() {
     BEGUN.get_or_init(|| {
-        let log = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_ansi(false).with_writer(Writers);
+        // As the binary has it: the MCP library, which logs whole messages, is never heard.
+        let log = tracing_subscriber::fmt().with_env_filter("trace,rmcp=off").with_ansi(false).with_writer(Writers);
         tracing::subscriber::set_global_default(log.finish()).expect("nobody else keeps them");
     });
 }

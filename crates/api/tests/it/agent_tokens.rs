@@ -1,6 +1,6 @@
 //! Tokens for agents: what they reach, as whom, and how they end.
 
-use super::workshop::{Workshop, pages};
+use super::workshop::{Workshop, audit, pages};
 use serde_json::{Value, json};
 use testkit::World;
 
@@ -42,6 +42,10 @@ async fn an_agents_token_says_which_agent_where_and_as_whom() {
         about.as_object_mut().expect("fields").remove("token");
         assert!(listed.contains(&about), "{about}");
     }
+    let rows = audit(world, "token.create").await;
+    let row = rows.iter().find(|row| row["detail"]["token"] == narrow["id"]).expect("a row");
+    assert_eq!((&row["workspace"], &row["session"]), (&json!("team"), &json!("plans")));
+    assert_eq!((&row["detail"]["agent"], &row["detail"]["user"]), (&json!(agent), &json!("usr_bea")));
     // A renamed agent keeps the name under which its token was made.
     workshop.change_agent(&workshop.ann, "board", json!({"name": "panel"})).await.ok();
     assert_eq!(world.write(text(&wide, "token"), "plans", "a", "x").await["written_by"], "subagent:board");

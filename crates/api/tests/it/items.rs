@@ -249,6 +249,29 @@ async fn a_write_that_is_sent_again_with_its_key_acts_once() {
     assert_eq!(refuse().await.text, first.text, "a refusal is an answer too");
 }
 
+/// A path may name an agent by its name, and so another one later.
+#[tokio::test]
+async fn what_was_answered_about_an_agent_is_not_said_again_about_the_next_of_its_name() {
+    let workshop = Workshop::new().await;
+    let (world, ann) = (&workshop.world, &workshop.ann);
+    let write = json!({"key": "a", "value": "x", "idempotency_key": "k1"});
+    let hire = json!({"name": "helper", "idempotency_key": "k2"});
+    let board = json!({"name": "board", "visibility": "shared"});
+    let write = async || workshop.as_(ann, "board", "workspace_write", write.clone()).await;
+    assert_eq!(write().await, write().await);
+    world.delete("/my/projects/garden/agents/board").by(ann).send().await.ok();
+    world.agent(ann, "garden", board.clone()).await;
+    write().await;
+    assert_eq!(workshop.read(ann, "board", "a").await["value"], "x", "what was acknowledged is there");
+    let helper = world.agent(ann, "garden", hire.clone()).await;
+    world.delete("/my/projects/garden").by(ann).send().await.ok();
+    world.post("/my/projects", &json!({"name": "garden", "workspace": "team"})).by(ann).send().await.ok();
+    assert_ne!(world.agent(ann, "garden", hire).await["id"], helper["id"]);
+    world.agent(ann, "garden", board).await;
+    write().await;
+    assert_eq!(workshop.read(ann, "board", "a").await["value"], "x");
+}
+
 #[tokio::test]
 async fn items_outlast_a_restart() {
     let workshop = Workshop::new().await;

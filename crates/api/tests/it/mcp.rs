@@ -1,6 +1,6 @@
 //! The MCP door, told by clients of every version that it speaks.
 
-mod clients;
+pub(super) mod clients;
 mod hostile;
 mod items;
 mod messages;

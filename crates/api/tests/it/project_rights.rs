@@ -219,6 +219,36 @@ async fn a_project_that_goes_takes_agents_sessions_tokens_and_streams_along() {
     assert_eq!(workshop.read(bea, "agent_coder", "hers").await["value"], "kept");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_comes_into_a_project_that_is_going() {
+    let workshop = Workshop::new().await;
+    let (world, ann, bea) = (&workshop.world, &workshop.ann, &workshop.bea);
+    workshop.write(bea, "agent_coder", "hers", "x").await;
+    let sessions = (0..20).map(|_| world.post("/sessions", &json!({"project": "garden"})).by(bea).send());
+    let publishes = (0..20).map(|n| {
+        let target_key = format!("copy {n}");
+        let request = json!({"key": "hers", "target_agent_id": workshop.id("wall"), "target_key": target_key});
+        workshop.try_publish(bea, request)
+    });
+    let tokens = (0..20).map(|_| world.post("/my/tokens", &json!({"agent": workshop.id("board")})).by(bea).send());
+    let (sessions, publishes, tokens, gone) = tokio::join!(
+        futures_util::future::join_all(sessions),
+        futures_util::future::join_all(publishes),
+        futures_util::future::join_all(tokens),
+        world.delete("/my/projects/garden").by(ann).send()
+    );
+    assert_eq!(gone.status, 204);
+    for answer in sessions.iter().chain(&publishes).chain(&tokens).filter(|answer| !answer.status.is_success()) {
+        assert_eq!(answer.status, 404, "{}", answer.text);
+    }
+    assert!(pages(world, bea, "/sessions", 50).await.is_empty());
+    assert!(workshop.publications(bea).await.is_empty());
+    for answer in tokens.iter().filter(|answer| answer.status.is_success()) {
+        let token = answer.json()["token"].as_str().expect("a token").to_owned();
+        world.get("/agents/shared").by(&token).send().await.refused(401, "UNAUTHENTICATED");
+    }
+}
+
 #[tokio::test]
 async fn a_projects_events_are_of_its_sessions_and_shared_agents() {
     let workshop = Workshop::new().await;

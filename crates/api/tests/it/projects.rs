@@ -232,8 +232,12 @@ async fn a_workspace_has_so_many_projects_and_a_project_so_many_agents() {
     world.post("/my/projects/garden/agents", &more).by(&owner).send().await.refused(409, "STORE_FULL");
     world.delete("/my/projects/garden/agents/a50").by(&owner).send().await.ok();
     world.agent(&owner, "garden", more).await;
-    let listed = world.get("/my/projects/garden/agents").by(&owner).send().await.ok();
-    assert_eq!(listed["items"].as_array().map(Vec::len), Some(100));
+    let listed = pages(&world, &owner, "/my/projects/garden/agents", 7).await;
+    assert_eq!((listed.len(), &listed[0]["name"], &listed[99]["name"]), (100, &json!("agent_coder"), &json!("more")));
+    for bad in ["limit=0", "limit=501", "cursor=x", "name=a4"] {
+        let ask = world.get(&format!("/my/projects/garden/agents?{bad}")).by(&owner);
+        ask.send().await.refused(400, "INVALID_REQUEST");
+    }
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! The way to a server: requests about shared context, and the events of a session.
+//! The way to a server: requests about shared context and others, and the events of a stream.
 
 use super::binary::post;
 use serde_json::Value;
@@ -27,10 +27,32 @@ impl Door {
         post(&self.agent, &self.url, &self.token, &path, body).map_err(|_| Gone)
     }
 
+    pub(super) fn post(&self, path: &str, body: &Value) -> Result<(u16, Value), Gone> {
+        post(&self.agent, &self.url, &self.token, path, body).map_err(|_| Gone)
+    }
+
+    pub(super) fn get(&self, path: &str) -> Result<Value, Gone> {
+        let request = self.agent.get(format!("{}{path}", self.url));
+        let mut answer = request.header("authorization", format!("Bearer {}", self.token)).call().map_err(|_| Gone)?;
+        answer.body_mut().read_json().map_err(|_| Gone)
+    }
+
+    /// The status and the body, if there is one.
+    pub(super) fn delete(&self, path: &str) -> Result<(u16, Value), Gone> {
+        let request = self.agent.delete(format!("{}{path}", self.url));
+        let mut answer = request.header("authorization", format!("Bearer {}", self.token)).call().map_err(|_| Gone)?;
+        Ok((answer.status().as_u16(), answer.body_mut().read_json().unwrap_or(Value::Null)))
+    }
+
     /// The session's events from the first to the one at which `last` says stop.
     pub(super) fn events(&self, session: &str, last: impl Fn(&Value) -> bool) -> Vec<(u64, Value)> {
+        self.stream(&format!("/sessions/{session}/events"), last)
+    }
+
+    /// The events of any stream from the first to the one at which `last` says stop.
+    pub(super) fn stream(&self, path: &str, last: impl Fn(&Value) -> bool) -> Vec<(u64, Value)> {
         use std::io::BufRead;
-        let request = self.agent.get(format!("{}/sessions/{session}/events", self.url)).header("last-event-id", "0");
+        let request = self.agent.get(format!("{}{path}", self.url)).header("last-event-id", "0");
         let stream = request.header("authorization", format!("Bearer {}", self.token)).call().expect("a stream");
         let (mut events, mut id) = (Vec::new(), 0);
         for line in std::io::BufReader::new(stream.into_body().into_reader()).lines() {

@@ -4,6 +4,7 @@
 mod damage;
 mod disk_errors;
 mod full_disk;
+mod items;
 mod kill;
 mod migration;
 mod pipes;

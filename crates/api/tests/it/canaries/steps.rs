@@ -2,13 +2,14 @@
 
 use super::Life;
 use super::markers::{self, Mark};
-use super::model::Told;
-use super::scene::{Agent, Scene};
+use super::scene::Agent;
+use crate::it::mcp::clients::{Client, NEW};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// What is done, and how often in a hundred.
-const KINDS: [(&str, u64); 14] = [
-    ("write", 26),
+const KINDS: [(&str, u64); 15] = [
+    ("write", 23),
     ("read", 10),
     ("list", 6),
     ("delete", 8),
@@ -19,6 +20,7 @@ const KINDS: [(&str, u64); 14] = [
     ("project", 4),
     ("stranger", 5),
     ("nonsense", 4),
+    ("offers", 3),
     ("session", 5),
     ("turn", 3),
     ("replace", 1),
@@ -41,6 +43,7 @@ impl Life {
             "stranger" => self.try_a_strangers_agent().await,
             "nonsense" => self.say_nonsense().await,
             "session" => self.meet().await,
+            "offers" => self.look_at_offers().await,
             "turn" => self.turn_agent().await,
             _ => self.replace_agent().await,
         }
@@ -240,7 +243,7 @@ impl Life {
         let key = self.private_key(creator);
         self.doing += &format!(": {} tries {} of another", self.scene.people[person].name, other.name);
         for (tool, request) in every_tool(&key, &own.id) {
-            let answer = self.call(&agent_token, &other, tool, &request).await;
+            let answer = self.call_by_http(&agent_token, &other, tool, &request).await;
             self.heard(&answer, &Err(code), &[]);
         }
     }
@@ -265,113 +268,32 @@ impl Life {
         ];
         let (tool, request, code) = self.random.one_of(&requests).clone();
         self.doing += &format!(": nonsense {tool} {code}");
-        let answer = self.call(&token, &agent, tool, &request).await;
+        // MCP refuses a tool that is not there before it is one.
+        let answer = match code {
+            "TOOL_NOT_FOUND" => self.call_by_http(&token, &agent, tool, &request).await,
+            _ => self.call(&token, &agent, tool, &request).await,
+        };
         self.heard(&answer, &Err(code), &[]);
     }
 
-    /// An agent in a session: writes, reads, lists and is told what agents are told.
-    async fn meet(&mut self) {
-        let (person, agent) = loop {
-            let (person, agent, _) = self.hand();
-            if !self.random.once_in(3) || agent.shared {
-                break (person, agent);
-            }
-        };
-        let session = self.random.index(self.scene.sessions.len());
-        let id = self.scene.sessions[session].id.clone();
-        let token = self.scene.token(person, &agent).to_owned();
-        self.doing += &format!(": {} for {} in {id}", agent.name, self.scene.people[person].name);
-        let keys = self.model.context_keys(&id);
-        let key = self.random.one_of(&keys).clone();
-        let requests = [json!({"action": "list_keys"}), json!({"action": "read", "key": key})];
-        let mut answers = vec![self.scene.world.get(&format!("/sessions/{id}/prompt")).by(&token).send().await];
-        for request in &requests {
-            answers.push(self.scene.world.context(&token, &id, request).send().await);
+    /// What an agent is offered by MCP: tools, and its items as resources.
+    async fn look_at_offers(&mut self) {
+        let (person, agent, _) = self.hand();
+        let scope = self.scene.scope(person, &agent);
+        self.doing += &format!(": {} looks what MCP offers in {scope}", agent.name);
+        let mut client = Client::new(&self.scene.world, self.scene.token(person, &agent), NEW).await;
+        for method in ["tools/list", "prompts/list", "resources/templates/list"] {
+            let offered = client.result(method, json!({})).await.to_string();
+            assert!(markers::found(&offered).is_empty(), "{}: {method}: {offered}", self.doing);
         }
-        if !self.scene.is_joined_by(&self.scene.sessions[session], &agent) {
-            for answer in answers {
-                self.heard(&answer, &Err("SESSION_NOT_FOUND"), &[]);
-            }
-            return;
-        }
-        for answer in &answers {
-            assert_eq!(answer.status, 200, "{}: {}", self.doing, answer.text);
-            let found = markers::found(&answer.text);
-            assert!(self.leaked(&found, &[&id]).is_empty(), "{}: {}", self.doing, answer.text);
-        }
-        assert_eq!(super::super::room::names(&answers[1].json()["keys"]), keys, "{}", self.doing);
-        let (value, version) = self.model.context(&id, &key).expect("an entry");
-        assert_eq!((&answers[2].json()["value"], &answers[2].json()["version"]), (&json!(value), &json!(version)));
-        let key = format!("k{}", self.random.below(3));
-        self.write_context(session, &token, &key, &format!("subagent:{}", agent.name)).await;
-    }
-
-    /// The creator of the first project of that workspace says something in a session.
-    pub(super) async fn talk(&mut self, session: usize, key: &str) {
-        let workspace = self.scene.sessions[session].workspace;
-        let place = self.scene.projects.iter().find(|place| place.workspace == workspace).expect("a project");
-        let person = &self.scene.people[place.creator];
-        let (token, participant) = (person.token.clone(), format!("user:{}", person.user()));
-        self.write_context(session, &token, key, &participant).await;
-    }
-
-    async fn write_context(&mut self, session: usize, token: &str, key: &str, participant: &str) {
-        let id = self.scene.sessions[session].id.clone();
-        let value = self.fresh(Mark::Value, 's');
-        let written = self.scene.world.write(token, &id, key, &value).await;
-        let version = self.model.write_context(&id, key, &value);
-        assert_eq!((&written["version"], &written["written_by"]), (&json!(version), &json!(participant)));
-        let session = &self.scene.sessions[session];
-        let told = Told {
-            workspace: session.workspace.to_owned(),
-            project: session.project.map(|project| self.scene.projects[project].id.clone()),
-            of: id.clone(),
-            what: json!(["CONTEXT_WRITTEN", id, key, version, participant]),
-        };
-        self.model.told.push(told);
-    }
-
-    /// Its creator makes a private agent shared, a shared one private, or shows one to others.
-    async fn turn_agent(&mut self) {
-        let at = self.agent();
-        let agent = self.scene.agents[at].clone();
-        let everyone = self.random.once_in(2);
-        let audience = if everyone { "everyone" } else { "workspace" };
-        let (change, shared) = match (agent.shared, self.random.once_in(2)) {
-            (true, true) => (json!({"audience": audience}), true),
-            (true, false) => (json!({"visibility": "private"}), false),
-            (false, _) => (json!({"visibility": "shared", "audience": audience}), true),
-        };
-        self.doing += &format!(": {} becomes {change}", agent.name);
-        let place = self.scene.place(&agent);
-        let path = format!("/my/projects/{}/agents/{}", place.id, agent.id);
-        let answer = self.scene.world.patch(&path, &change).by(&self.scene.people[place.creator].token).send().await;
-        if shared != agent.shared && self.model.has_data(&agent.id, agent.shared) {
-            self.heard(&answer, &Err("AGENT_HAS_DATA"), &[]);
-            return;
-        }
-        answer.ok();
-        self.seen.insert((self.kind, if shared == agent.shared { "shown" } else { "turned" }));
-        let agent = &mut self.scene.agents[at];
-        agent.shared = shared;
-        agent.everyone = shared && everyone;
-    }
-
-    /// An agent goes, its tokens with it, and another of its name comes, which is again what that name once was.
-    async fn replace_agent(&mut self) {
-        let at = self.agent();
-        let Agent { id, name, project, shared, .. } = self.scene.agents[at].clone();
-        self.doing += &format!(": {name} is replaced");
-        let place = &self.scene.projects[project];
-        let (creator, path) = (place.creator, format!("/my/projects/{}/agents/{name}", place.id));
-        let old = self.scene.token(creator, &self.scene.agents[at]).to_owned();
-        self.scene.world.delete(&path).by(&self.scene.people[creator].token).send().await.ok();
-        let gone = self.scene.agents.remove(at);
-        self.model.remove_agent(&id, shared);
-        let (shared, everyone) = Scene::at_first(&name);
-        self.scene.hire(project, &name, shared, everyone).await;
-        let answer = self.call(&old, &gone, "workspace_list", &json!({})).await;
-        self.heard(&answer, &Err("UNAUTHENTICATED"), &[]);
+        let resources = client.result("resources/list", json!({})).await["resources"].clone();
+        let found = markers::found(&resources.to_string());
+        assert!(self.leaked(&found, &[&scope]).is_empty(), "{}: {resources}", self.doing);
+        let names = resources.as_array().expect("resources").iter().map(|resource| resource["name"].as_str());
+        let names: BTreeSet<&str> = names.map(|name| name.expect("a name")).collect();
+        let keys = self.model.keys(&scope);
+        assert_eq!(names, keys.iter().map(String::as_str).collect(), "{}", self.doing);
+        self.seen.insert((self.kind, if agent.shared { "shared" } else { "private" }));
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use testkit::{Ask, World};
 
-pub(super) const NEW: &str = "2026-07-28";
+pub(in crate::it) const NEW: &str = "2026-07-28";
 pub(super) const OLD: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 pub(super) const ALL: [&str; 5] = [NEW, OLD[0], OLD[1], OLD[2], OLD[3]];
 
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long is long enough to say that nothing comes.
 const SILENCE: Duration = Duration::from_millis(300);
 
-pub(super) struct Client<'w> {
+pub(in crate::it) struct Client<'w> {
     pub(super) world: &'w World,
     pub(super) token: String,
     pub(super) version: &'static str,
@@ -58,7 +58,7 @@ pub(super) async fn reply(ask: Ask) -> Reply {
 
 impl<'w> Client<'w> {
     /// A client that has said hello in the way of its version.
-    pub(super) async fn new(world: &'w World, token: &str, version: &'static str) -> Self {
+    pub(in crate::it) async fn new(world: &'w World, token: &str, version: &'static str) -> Self {
         let mut client = Self { world, token: token.to_owned(), version, session: None, next_id: 0 };
         if version == NEW {
             client.request("server/discover", json!({})).await;
@@ -131,7 +131,7 @@ impl<'w> Client<'w> {
     }
 
     /// Asks, and gives the result there must be.
-    pub(super) async fn result(&mut self, method: &str, params: Value) -> Value {
+    pub(in crate::it) async fn result(&mut self, method: &str, params: Value) -> Value {
         let answer = self.request(method, params).await;
         assert!(answer["error"].is_null(), "{answer}");
         answer["result"].clone()
@@ -155,7 +155,7 @@ impl<'w> Client<'w> {
     }
 
     /// Uses any tool.
-    pub(super) async fn tool(&mut self, name: &str, arguments: Value) -> Value {
+    pub(in crate::it) async fn tool(&mut self, name: &str, arguments: Value) -> Value {
         let result = self.result("tools/call", json!({"name": name, "arguments": arguments})).await;
         let structured = result["structuredContent"].clone();
         let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().expect("text")).expect("JSON");
