@@ -18,6 +18,8 @@ pub struct Options {
     pub public_url: String,
     /// Whether the server listens beyond loopback without TLS.
     pub plain_beyond_loopback: bool,
+    /// Whether this is no server but a command that holds the house open while it lasts.
+    pub temporary: bool,
 }
 
 #[derive(Clone)]
@@ -31,6 +33,7 @@ pub struct Shared {
     pub(crate) mcp: Mcp,
     pub(crate) metrics_open: bool,
     pub(crate) public_url: String,
+    pub(crate) temporary: bool,
     plain_beyond_loopback: bool,
     rate_limit_off: bool,
 }
@@ -45,6 +48,7 @@ impl App {
             metrics: Metrics::default(),
             metrics_open: options.metrics_open,
             public_url: options.public_url,
+            temporary: options.temporary,
             plain_beyond_loopback: options.plain_beyond_loopback,
             rate_limit_off: options.rate_limit == RateLimit::Off,
         }))

@@ -12,6 +12,9 @@ use service::health;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+/// The check that tells a server from a command that stands in for one.
+pub const TEMPORARY: &str = "temporary_host";
+
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(check)).routes(routes!(figures))
 }
@@ -43,7 +46,12 @@ pub(crate) fn render(checks: Vec<health::Check>) -> Health {
 #[utoipa::path(get, path = "/health", tag = "house", security(()),
     responses((status = 200, body = Health), (status = 503, body = Health, description = "unhealthy")))]
 async fn check(State(app): State<App>) -> (StatusCode, Json<Health>) {
-    let health = render(health::check(&app.house).checks);
+    let mut checks = health::check(&app.house).checks;
+    if app.temporary {
+        let detail = "no server runs: a `longhouse mcp` holds this house open until it ends".to_owned();
+        checks.push(health::Check { name: TEMPORARY, status: health::Status::Healthy, detail });
+    }
+    let health = render(checks);
     let code = if health.status == Status::Unhealthy { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
     (code, Json(health))
 }

@@ -35,6 +35,7 @@ mod tools;
 mod welcome;
 
 pub use app::{App, Options};
+pub use health::TEMPORARY;
 pub use hosts::Hosts;
 pub use limits::RateLimit;
 pub use listeners::{Bound, Tls, bind, bind_socket, serve};

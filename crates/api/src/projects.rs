@@ -36,7 +36,7 @@ async fn create(Posted { ctx, input }: Posted<CreateProject>) -> Result<(StatusC
     Ok((StatusCode::CREATED, render(projects::create(&ctx, input).await?)))
 }
 
-/// The projects you can see, oldest first.
+/// The projects you can see, oldest first, with their agents but not what these are told.
 #[utoipa::path(get, path = "/my/projects", tag = "projects", params(PagedInWorkspace),
     responses((status = 200, body = ProjectList)))]
 async fn list(Signed { ctx, .. }: Signed, Params(query): Params<PagedInWorkspace>) -> Result<Json<ProjectList>> {

@@ -153,7 +153,7 @@ macro_rules! prefixed {
     };
 }
 prefixed!(ProjectId, "prj_", project_not_found);
-prefixed!(AgentId, "agt_", agent_not_found);
+prefixed!(AgentId, "agt_", agent_id_not_found);
 prefixed!(PublicationId, "pub_", publication_not_found);
 
 impl ItemId {

@@ -1,7 +1,9 @@
 //! Decisions about who may do what, as pure functions. What a caller may not see never gets this far.
 
-use crate::agents::{Agent, Visibility};
+use crate::agents::{Agent, Audience, Visibility};
+use crate::items::{Item, ItemScope};
 use crate::participants::glob;
+use crate::roles::Role;
 use crate::{Refusal, Result};
 
 /// Publishing is one-way: what is private may become shared, never the reverse. Asked before the target or the item is
@@ -19,6 +21,24 @@ pub fn may_publish_to(target: &Agent) -> Result<()> {
         Visibility::Private => {
             Err(Refusal::forbidden("the target is a private agent: only shared agents are published to"))
         }
+    }
+}
+
+/// Whose copy lies there: a member of the target's workspace may replace anything, anybody else only what came from
+/// the very scope that it comes from now. Otherwise publishing would be a way to wipe a memory one cannot even read.
+pub fn may_overwrite(found: &Item, source: &ItemScope, is_member: bool) -> Result<()> {
+    let own = found.published_from.as_ref().is_some_and(|origin| origin.scope == source.as_str());
+    if is_member || own {
+        return Ok(());
+    }
+    Err(Refusal::forbidden("what lies under that key is not yours to replace: take another `target_key`"))
+}
+
+/// A guest does not put up a sign for the whole house.
+pub fn may_show(role: Role, audience: Audience) -> Result<()> {
+    match (role, audience) {
+        (Role::Guest, Audience::Everyone) => Err(Refusal::forbidden("a guest's agents are not shown to everyone")),
+        _ => Ok(()),
     }
 }
 

@@ -33,7 +33,9 @@ pub struct ProjectChange {
 pub fn check_name(name: &str) -> Result<()> {
     check_text("name", name, NAME_LONGEST)?;
     let trimmed = name.trim() == name && !name.is_empty();
-    if !trimmed || name.starts_with(ProjectId::PREFIX) || name.contains('/') {
+    // `.` and `..` would mean another place in an address.
+    let is_place = matches!(name, "." | "..");
+    if !trimmed || is_place || name.starts_with(ProjectId::PREFIX) || name.contains('/') {
         let message = "a project's name is 1 to 100 characters without `/`, with no space around it, and does not \
                        begin with `prj_`";
         return Err(Refusal::invalid_field("name", message));
@@ -79,7 +81,7 @@ mod tests {
         for good in ["alpha", "Ünïcode work", "x", &"é".repeat(100)] {
             assert!(check_name(good).is_ok(), "{good:?}");
         }
-        for bad in ["", " ", " a", "a ", "a\nb", "prj_x", "a/b", "a\0", &"é".repeat(101)] {
+        for bad in ["", " ", " a", "a ", "a\nb", "prj_x", "a/b", ".", "..", "a\0", &"é".repeat(101)] {
             assert_eq!(check_name(bad).unwrap_err().code, Code::InvalidRequest, "{bad:?}");
         }
         assert_eq!(check_name("home").unwrap_err().code, Code::ProjectExists);

@@ -58,6 +58,11 @@ impl Refusal {
         Self::new(Code::AgentNotFound, "there is no agent of that id or name that you can see")
     }
 
+    /// Where only an id will do.
+    pub fn agent_id_not_found() -> Self {
+        Self::new(Code::AgentNotFound, "there is no agent of that id that you can see; ids begin with `agt_`")
+    }
+
     pub fn item_not_found() -> Self {
         Self::new(Code::ItemNotFound, "there is no item under that key")
     }

@@ -2,7 +2,7 @@
 //! or, when none runs, by opening the data directory itself. It speaks the same API in each case.
 
 mod claims;
-mod wire;
+pub(crate) mod wire;
 
 pub(crate) use claims::OwnAgent;
 
@@ -53,7 +53,8 @@ impl Client {
             }
             match serve::open(place).await {
                 Ok(house) => {
-                    let options = api::Options { public_url: "http://127.0.0.1:7700".into(), ..Default::default() };
+                    let public_url = "http://127.0.0.1:7700".into();
+                    let options = api::Options { public_url, temporary: true, ..Default::default() };
                     let entrance = api::entrance(App::new(house.clone(), options));
                     return Ok(Self::Here(house, Box::new(entrance)));
                 }
@@ -63,6 +64,24 @@ impl Client {
             }
         }
         bail!("the data directory {} is in use, but its server does not answer", place.data_dir.display())
+    }
+
+    /// The server of a data directory, if one answers.
+    pub(crate) async fn to_server_of(place: &Place) -> Option<Self> {
+        let socket = SocketPath::of(&place.data_dir).ok()?;
+        tokio::net::UnixStream::connect(socket.as_path()).await.ok()?;
+        Some(Self::Socket(socket))
+    }
+
+    /// Whether a server is at the other end, and not a command that stands in for one.
+    pub(crate) async fn is_of_server(&self) -> bool {
+        let health = match self {
+            Self::Remote(_) => return true,
+            Self::Here(..) => return false,
+            Self::Socket(_) => self.get(&Actor::default(), "/health").await,
+        };
+        let stands_in = |check: &Value| check["name"] == api::TEMPORARY;
+        health.is_ok_and(|health| !health["checks"].as_array().into_iter().flatten().any(stands_in))
     }
 
     pub(crate) fn is_here(&self) -> bool {

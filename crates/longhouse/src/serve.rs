@@ -33,6 +33,7 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
             metrics_open: options.metrics_open,
             public_url: public_url.clone(),
             plain_beyond_loopback: !address.ip().is_loopback() && tls.is_none(),
+            temporary: false,
         },
     );
     greet(&house, place, &public_url).await?;

@@ -137,6 +137,8 @@ pub struct SharedAgent {
     pub name: String,
     pub role: String,
     pub audience: Audience,
+    /// Who made it.
+    pub owner: String,
     /// Whether you are a member of its workspace, and may talk to it.
     pub member: bool,
     /// For members.
@@ -234,6 +236,7 @@ impl SharedAgent {
             name: agent.name,
             role: agent.settings.role,
             audience: agent.audience.into(),
+            owner: agent.created_by.as_str().to_owned(),
             member,
             project: member.then(|| agent.project.as_str().to_owned()),
             workspace: member.then(|| agent.workspace.as_str().to_owned()),

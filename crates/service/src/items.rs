@@ -13,8 +13,8 @@ use domain::agents::Agent;
 use domain::callers::{Caller, Credential};
 use domain::events::StreamId;
 use domain::ids::{ItemId, PublicationId, WorkspaceId};
-use domain::item_requests::{ItemAnswer, ItemListing, ItemRequest};
-use domain::items::ItemScope;
+use domain::item_requests::{ItemAnswer, ItemListing, ItemRequest, ListedItem};
+use domain::items::{ITEMS_MOST, ItemScope};
 use domain::{Refusal, policy};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -54,8 +54,8 @@ pub async fn call(ctx: &Ctx, acting: Acting, tool: &str, envelope: Map<String, V
     let request = ItemRequest::parse(tool, envelope)?;
     let (caller, tool) = (ctx.caller.clone(), request.tool());
     match request {
-        ItemRequest::List => ctx.house.store().scan(Look { caller, acting, tool, request }).await,
-        ItemRequest::Read { .. } => ctx.house.store().read(Look { caller, acting, tool, request }).await,
+        ItemRequest::List => ctx.house.store().scan(Look { caller, acting, tool, request, most: ITEMS_MOST }).await,
+        ItemRequest::Read { .. } => ctx.house.store().read(Look { caller, acting, tool, request, most: 1 }).await,
         request => {
             let (item, publication) =
                 (ItemId::generated(ctx.house.unique()), PublicationId::generated(ctx.house.unique()));
@@ -63,6 +63,16 @@ pub async fn call(ctx: &Ctx, acting: Acting, tool: &str, envelope: Map<String, V
             let change = Change { caller, acting, tool, request, now: ctx.now(), item, publication };
             idempotency::write(ctx, &turn, change).await
         }
+    }
+}
+
+/// The newest items of the token's own agent.
+pub async fn newest(ctx: &Ctx, most: u64) -> Result<Vec<ListedItem>> {
+    let (caller, request) = (ctx.caller.clone(), ItemRequest::List);
+    let look = Look { caller, acting: Acting::Own, tool: request.tool(), request, most };
+    match ctx.house.store().scan(look).await? {
+        ItemAnswer::Listing(listing) => Ok(listing.items),
+        _ => Err(store::Error::BadOperation("a list of items is a list").into()),
     }
 }
 
@@ -79,6 +89,8 @@ struct Look {
     acting: Acting,
     tool: &'static str,
     request: ItemRequest,
+    /// How many items a list has at most.
+    most: u64,
 }
 
 impl Operation for Look {
@@ -91,7 +103,7 @@ impl Operation for Look {
             let item = tx.items(&scope).get(key).await?.ok_or_else(Refusal::item_not_found)?;
             return Ok(ItemAnswer::Read(item.into()));
         }
-        let items = tx.items(&scope).all().await?.into_iter().map(Into::into).collect();
+        let items = tx.items(&scope).newest(self.most).await?.into_iter().map(Into::into).collect();
         Ok(ItemAnswer::Listing(ItemListing { items }))
     }
 }

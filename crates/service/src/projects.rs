@@ -14,6 +14,7 @@ use domain::sessions::KeyConvention;
 use domain::times::Timestamp;
 use domain::{Code, Refusal};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::sync::Arc;
 use store::{Operation, Tx};
 
@@ -180,7 +181,7 @@ pub async fn list(ctx: &Ctx, workspace: Option<&str>, page: Page) -> Result<List
     let after = page.after(1)?.remove(0);
     let workspace = workspace.map(|text| workspaces::named(text, &ctx.caller.user)).transpose()?;
     let operation = List { user: ctx.caller.user.clone(), workspace, after, limit: limit + 1 };
-    let items = ctx.house.store().read(operation).await?;
+    let items = ctx.house.store().scan(operation).await?;
     Ok(Listed::cut(items, limit, |staffed| vec![staffed.project.id.as_str().to_owned()]))
 }
 
@@ -197,12 +198,18 @@ impl Operation for List {
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Staffed>> {
         let projects = tx.projects_page(&self.user, self.workspace.as_ref(), &self.after, self.limit).await?;
-        let mut staffed = Vec::with_capacity(projects.len());
-        for project in projects {
-            let agents = tx.scope(&project.workspace).agents(&project.id).all().await?;
-            staffed.push(Staffed { project, agents });
+        let Some(last) = projects.last() else { return Ok(Vec::new()) };
+        let mut agents: HashMap<ProjectId, Vec<Agent>> = HashMap::new();
+        for mut agent in tx.agents_of_projects(&self.user, &self.after, &last.id).await? {
+            // A list tells of many agents; what each is told is long, and shown with the project or the agent alone.
+            agent.settings.system_prompt = None;
+            agents.entry(agent.project.clone()).or_default().push(agent);
         }
-        Ok(staffed)
+        let staffed = projects.into_iter().map(|project| {
+            let agents = agents.remove(&project.id).unwrap_or_default();
+            Staffed { project, agents }
+        });
+        Ok(staffed.collect())
     }
 }
 

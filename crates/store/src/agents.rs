@@ -105,6 +105,20 @@ impl Tx {
         pairs.collect()
     }
 
+    /// The agents of every project that `user` can see with an id after `after` up to `last`, project by project.
+    pub async fn agents_of_projects(&mut self, user: &UserId, after: &str, last: &ProjectId) -> Result<Vec<Agent>> {
+        let rows = self
+            .query(
+                "SELECT a.workspace, a.project, a.id, a.name, a.visibility, a.audience, a.settings, a.created_by,
+                        a.created_at, a.updated_at, a.sum
+                   FROM members m JOIN agents a ON a.workspace = m.workspace
+                  WHERE m.user_id = $1 AND a.project > $2 AND a.project <= $3 ORDER BY a.project, a.id",
+                params![user.as_str(), after, last.as_str()],
+            )
+            .await?;
+        rows.into_iter().map(read).collect()
+    }
+
     /// An agent that goes, or changes what it is, takes its tokens along.
     pub async fn revoke_agent_tokens(&mut self, agent: &AgentId, at: Timestamp) -> Result<u64> {
         self.execute(

@@ -104,13 +104,13 @@ impl Items<'_> {
         Ok(found.into_iter().next().map(|summary| summary.item))
     }
 
-    /// Every item without its value, newest first.
-    pub async fn all(&mut self) -> Result<Vec<ItemSummary>> {
+    /// The newest items without their values, newest first.
+    pub async fn newest(&mut self, limit: u64) -> Result<Vec<ItemSummary>> {
         self.select(
             "SELECT id, key, NULL, created_by, created_at, updated_by, updated_at, on_behalf_of, version, seq,
                     published_from, preview, size_bytes, value_sum, sum
-               FROM workspace_items WHERE workspace_id = $1 ORDER BY seq DESC",
-            &[],
+               FROM workspace_items WHERE workspace_id = $1 ORDER BY seq DESC LIMIT $2",
+            params![limit],
         )
         .await
     }

@@ -18,7 +18,7 @@ const SCHEME: &str = "longhouse://";
 const ENTRY_TEMPLATE: &str = "longhouse://sessions/{session}/context/{key}";
 const ITEM_TEMPLATE: &str = "longhouse://items/{key}";
 /// Items that a list names, the newest ones; `workspace_list` has them all.
-const ITEMS_LISTED: usize = 500;
+const ITEMS_LISTED: u64 = 500;
 const PLAIN: &str = "text/plain";
 
 /// Everything but the characters that an address leaves as they are.
@@ -95,9 +95,8 @@ async fn items(asker: &Asker) -> Result<Vec<Resource>, ErrorData> {
     if !asker.is_agent() {
         return Ok(Vec::new());
     }
-    match items::call(&asker.ctx, Acting::Own, "workspace_list", Map::new()).await {
-        Ok(ItemAnswer::Listing(listing)) => Ok(listing.items.iter().take(ITEMS_LISTED).map(describe_item).collect()),
-        Ok(_) => Ok(Vec::new()),
+    match items::newest(&asker.ctx, ITEMS_LISTED).await {
+        Ok(items) => Ok(items.iter().map(describe_item).collect()),
         // An agent whose own list of tools leaves this out has no items to show.
         Err(error) if error.code() == Code::Forbidden => Ok(Vec::new()),
         Err(error) => Err(protocol_error(error)),

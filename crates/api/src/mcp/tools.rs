@@ -11,7 +11,8 @@ use service::paging::Page;
 use service::{agents, shared_context};
 
 /// How many targets a description names.
-const TARGETS_NAMED: u64 = 20;
+const TARGETS_NAMED: usize = 20;
+const TARGETS_READ: u64 = 500;
 
 /// What this caller may use.
 pub(super) async fn visible_to(asker: &Asker) -> service::Result<Vec<Tool>> {
@@ -75,17 +76,16 @@ fn described(tool: Described, addition: &str, about: ToolAnnotations) -> Tool {
     Tool::new(tool.name, description, schema).with_title(title).with_annotations(about.open_world(false))
 }
 
-/// The shared agents that can be published to, for a model that has no other way to learn their ids. Names only, which
-/// are single words: what else people say about their agents has no business in somebody else's prompt.
+/// The shared agents of one's own workspaces, for a model that has no other way to learn their ids. Names only, which are
+/// single words, and nobody else's: what strangers call their agents has no business in somebody's prompt.
 async fn targets(asker: &Asker) -> service::Result<String> {
-    let page = Page { limit: Some(TARGETS_NAMED), cursor: None };
-    let found = agents::list_shared(&asker.ctx, page).await?;
-    let named: Vec<_> = found.items.iter().map(|one| format!("{} ({})", one.agent.id, one.agent.name)).collect();
-    let more = if found.next_cursor.is_some() { ", and more at GET /agents/shared" } else { "" };
+    let found = agents::list_shared(&asker.ctx, Page { limit: Some(TARGETS_READ), cursor: None }).await?;
+    let own = found.items.iter().filter(|one| one.is_member).take(TARGETS_NAMED);
+    let named: Vec<_> = own.map(|one| format!("{} ({})", one.agent.id, one.agent.name)).collect();
     Ok(if named.is_empty() {
-        " There is no shared agent that you can see at present.".to_owned()
+        " There is no shared agent in your workspaces at present.".to_owned()
     } else {
-        format!(" Shared agents that you can see: {}{more}.", named.join(", "))
+        format!(" Shared agents of your workspaces: {}.", named.join(", "))
     })
 }
 

@@ -296,3 +296,17 @@ async fn a_token_of_an_agent_ends_with_time_with_its_maker_and_stays_ended() {
         workshop.try_as(token, "board", "workspace_list", json!({})).await.refused(401, "UNAUTHENTICATED");
     }
 }
+
+#[tokio::test]
+async fn an_agent_that_becomes_shared_or_private_leaves_its_tokens_behind() {
+    let workshop = Workshop::new().await;
+    let (ann, bea) = (&workshop.ann, &workshop.bea);
+    for (agent, to) in [("board", "private"), ("agent_coder", "shared")] {
+        let token = workshop.token(bea, agent).await;
+        workshop.change_agent(ann, agent, json!({"role": "the same still"})).await.ok();
+        let path = format!("/my/projects/garden/agents/{agent}/tools/workspace_list");
+        workshop.world.post(&path, &json!({})).by(&token).send().await.ok();
+        workshop.change_agent(ann, agent, json!({"visibility": to})).await.ok();
+        workshop.world.post(&path, &json!({})).by(&token).send().await.refused(401, "UNAUTHENTICATED");
+    }
+}

@@ -202,20 +202,21 @@ async fn shared_agents_are_shown_to_members_and_to_everyone_as_they_say() {
     let project = &workshop.project["id"];
     let member = |id: &str, name: &str, role: &str, audience: &str| {
         json!({"id": id, "name": name, "role": role, "audience": audience, "member": true, "project": project,
-               "workspace": "team"})
+               "workspace": "team", "owner": "usr_ann"})
     };
     let expected =
         [member(board, "board", "assistant", "workspace"), member(wall, "wall", "a wall", "everyone")].to_vec();
     for token in [ann, bea] {
         assert_eq!(pages(world, token, "/agents/shared", 1).await, expected);
     }
-    // A stranger learns what is needed to publish to it, and neither where it lives nor what it is told.
-    let seen = json!({"id": wall, "name": "wall", "role": "a wall", "audience": "everyone", "member": false});
+    // A stranger learns what is needed to publish to it, from whom it is, and neither where it lives nor what it is told.
+    let seen = json!({"id": wall, "name": "wall", "role": "a wall", "audience": "everyone", "member": false,
+                      "owner": "usr_ann"});
     assert_eq!(pages(world, cy, "/agents/shared", 1).await, [seen]);
-    let agents = [workshop.token(bea, "board").await, workshop.token(bea, "agent_coder").await];
-    for token in &agents {
-        assert_eq!(pages(world, token, "/agents/shared", 5).await, expected, "an agent looks for its person");
-    }
+    let private = workshop.token(bea, "agent_coder").await;
+    assert_eq!(pages(world, &private, "/agents/shared", 5).await, expected, "an agent looks for its person");
+    let shared = workshop.token(bea, "board").await;
+    world.get("/agents/shared").by(&shared).send().await.refused(403, "FORBIDDEN");
     workshop.change_agent(ann, "wall", json!({"audience": "workspace"})).await.ok();
     assert!(pages(world, cy, "/agents/shared", 1).await.is_empty(), "at once");
     workshop.change_agent(ann, "wall", json!({"visibility": "private"})).await.ok();

@@ -259,3 +259,38 @@ async fn a_publication_is_written_down_on_both_sides_and_the_key_on_one() {
     let chains = world.post("/admin/audit/verify", &json!({})).by(&world.owner().await).send().await.ok();
     assert_eq!(chains["intact"], true);
 }
+
+#[tokio::test]
+async fn a_stranger_replaces_own_copies_only() {
+    let workshop = Workshop::new().await;
+    let (world, ann, cy) = (&workshop.world, &workshop.ann, &workshop.cy);
+    world.project(cy, "hers").await;
+    workshop.write(ann, "wall", "rules", "be kind").await;
+    let hand = "/my/projects/hers/agents/agent_coder/tools";
+    let write = json!({"key": "junk", "value": "SPAM"});
+    world.post(&format!("{hand}/workspace_write"), &write).by(cy).send().await.ok();
+    let publish = async |target_key: &str, overwrite: bool| {
+        let request = json!({"key": "junk", "target_agent_id": workshop.id("wall"), "target_key": target_key,
+                             "overwrite": overwrite});
+        world.post(&format!("{hand}/workspace_publish"), &request).by(cy).send().await
+    };
+    publish("rules", false).await.refused(409, "ITEM_EXISTS");
+    publish("rules", true).await.refused(403, "FORBIDDEN");
+    assert_eq!(workshop.read(ann, "wall", "rules").await["value"], "be kind", "and nobody wiped it");
+    publish("junk", false).await.ok();
+    assert_eq!(publish("junk", true).await.ok()["version"], 2, "one's own copy is one's own");
+}
+
+#[tokio::test]
+async fn a_guest_shows_no_agent_to_everyone() {
+    let workshop = Workshop::new().await;
+    let world = &workshop.world;
+    world.patch("/admin/users/usr_cy", &json!({"role": "guest"})).locally().send().await.ok();
+    world.project(&workshop.cy, "hers").await;
+    let sign = json!({"name": "sign", "visibility": "shared", "audience": "everyone"});
+    world.post("/my/projects/hers/agents", &sign).by(&workshop.cy).send().await.refused(403, "FORBIDDEN");
+    let quiet = json!({"name": "sign", "visibility": "shared"});
+    world.post("/my/projects/hers/agents", &quiet).by(&workshop.cy).send().await.ok();
+    let louder = json!({"audience": "everyone"});
+    world.patch("/my/projects/hers/agents/sign", &louder).by(&workshop.cy).send().await.refused(403, "FORBIDDEN");
+}

@@ -32,9 +32,8 @@ impl Remote {
             Some("http") => (None, 80),
             _ => bail!("--server {server} must begin with http:// or https://"),
         };
-        let mut token =
-            HeaderValue::from_str(&format!("Bearer {}", token(place)?)).context("the token is not plain text")?;
-        token.set_sensitive(true);
+        let token =
+            given_token(place)?.context("a token is needed for --server: set LONGHOUSE_TOKEN or give --token-file")?;
         Ok(Self { host, port: uri.port_u16().unwrap_or(default_port), tls, token })
     }
 
@@ -64,12 +63,18 @@ impl Remote {
     }
 }
 
-fn token(place: &Place) -> Result<String> {
-    if let Some(file) = &place.token_file {
-        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        return Ok(text.trim().to_owned());
-    }
-    std::env::var("LONGHOUSE_TOKEN").context("a token is needed for --server: set LONGHOUSE_TOKEN or give --token-file")
+/// The token that was given, as it is sent.
+pub(crate) fn given_token(place: &Place) -> Result<Option<HeaderValue>> {
+    let text = match &place.token_file {
+        Some(file) => std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?,
+        None => match std::env::var("LONGHOUSE_TOKEN") {
+            Ok(text) if !text.trim().is_empty() => text,
+            _ => return Ok(None),
+        },
+    };
+    let mut token = HeaderValue::from_str(&format!("Bearer {}", text.trim())).context("the token is not plain text")?;
+    token.set_sensitive(true);
+    Ok(Some(token))
 }
 
 fn connector(ca_file: Option<&Path>) -> Result<TlsConnector> {

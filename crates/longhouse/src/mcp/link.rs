@@ -1,7 +1,7 @@
 //! The way to the door. It outlives a server: what was never sent is sent again when there is one.
 
 use crate::cli::{Mcp, Place};
-use crate::client::Client;
+use crate::client::{Client, wire};
 use anyhow::{Context, Result};
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Request, Response, header};
@@ -9,6 +9,7 @@ use http_body_util::BodyExt;
 use service::data_dir::SocketPath;
 use service::{House, housekeeping};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::{Mutex, oneshot};
 use tokio::task::JoinHandle;
@@ -23,6 +24,8 @@ pub(super) struct Link {
     /// Who acts, where no token says so.
     seat: Vec<(HeaderName, HeaderValue)>,
     way: Mutex<Arc<Way>>,
+    /// Whether a server was there: then it is waited for, and its place never taken.
+    beside_server: AtomicBool,
 }
 
 struct Way {
@@ -56,8 +59,12 @@ impl Link {
                 seat.push((HeaderName::from_static(name), value));
             }
         }
-        let way = Mutex::new(Arc::new(Way::find(place).await?));
-        Ok(Self { place: place.clone(), seat, way })
+        if local.is_some() && seat.is_empty() {
+            seat.extend(wire::given_token(place)?.map(|token| (header::AUTHORIZATION, token)));
+        }
+        let way = Way::find(place).await?;
+        let beside_server = AtomicBool::new(way.client.is_of_server().await);
+        Ok(Self { place: place.clone(), seat, way: Mutex::new(Arc::new(way)), beside_server })
     }
 
     /// Whether this caller is let in at all.
@@ -94,15 +101,24 @@ impl Link {
         }
     }
 
-    /// The server behind a socket has gone: there may be another, or none, and then this process takes its place.
+    /// The one behind a socket has gone: there may be another. The place of another bridge is taken, a server's is not.
     async fn find_another(&self, lost: &Arc<Way>) -> Result<()> {
         if lost.client.is_remote() {
             return Ok(());
         }
         let mut way = self.way.lock().await;
-        if Arc::ptr_eq(&way, lost) {
-            *way = Arc::new(Way::find(&self.place).await?);
+        if !Arc::ptr_eq(&way, lost) {
+            return Ok(());
         }
+        if self.beside_server.load(Ordering::Relaxed) {
+            if let Some(client) = Client::to_server_of(&self.place).await {
+                *way = Arc::new(Way { client, hosting: Mutex::default() });
+            }
+            return Ok(());
+        }
+        let found = Way::find(&self.place).await?;
+        self.beside_server.store(found.client.is_of_server().await, Ordering::Relaxed);
+        *way = Arc::new(found);
         Ok(())
     }
 

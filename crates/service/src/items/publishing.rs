@@ -20,14 +20,18 @@ impl Change {
     pub(super) async fn publish(&self, tx: &mut Tx, at_work: &AtWork, request: &PublishRequest) -> Result<ItemAnswer> {
         policy::may_publish_from(&at_work.agent)?;
         let target = AgentId::parse(&request.target_agent)?;
-        let target = tx.agent_seen_by(&self.caller.user, &target).await?.ok_or_else(Refusal::agent_not_found)?;
+        let target = tx.agent_seen_by(&self.caller.user, &target).await?.ok_or_else(Refusal::agent_id_not_found)?;
         policy::may_publish_to(&target)?;
         let source = tx.items(&at_work.scope).get(&request.key).await?.ok_or_else(Refusal::item_not_found)?;
         let scope = target.item_scope(&self.caller.user);
         let before = tx.items(&scope).get(&request.target_key).await?;
-        if before.is_some() && !request.overwrite {
-            let message = "the target has an item under that key: say `overwrite`, or another `target_key`";
-            return Err(Refusal::new(Code::ItemExists, message).into());
+        if let Some(found) = &before {
+            if !request.overwrite {
+                let message = "the target has an item under that key: say `overwrite`, or another `target_key`";
+                return Err(Refusal::new(Code::ItemExists, message).into());
+            }
+            let is_member = tx.is_member(&self.caller.user, &target.workspace).await?;
+            policy::may_overwrite(found, &at_work.scope, is_member)?;
         }
         let origin =
             Source { scope: at_work.scope.as_str().to_owned(), key: Some(source.key), version: source.version };

@@ -70,7 +70,7 @@ impl Settle {
         session: Option<&SessionRef>,
         participant: Option<&Participant>,
     ) -> Result<(TokenKind, WorkspaceId)> {
-        let agent = tx.agent_seen_by(&self.user, agent).await?.ok_or_else(Refusal::agent_not_found)?;
+        let agent = tx.agent_seen_by(&self.user, agent).await?.ok_or_else(Refusal::agent_id_not_found)?;
         if !tx.is_member(&self.user, &agent.workspace).await? {
             let message = "you may publish to this agent; talking to it needs membership in its workspace";
             return Err(Refusal::forbidden(message).into());

@@ -177,7 +177,7 @@ impl Model {
         to: &Acting,
         target: &str,
         keys: (&str, &str),
-        over: bool,
+        (over, is_member): (bool, bool),
     ) -> Outcome {
         let (key, target_key) = keys;
         let source = self.row(&by.scope, key).ok_or("ITEM_NOT_FOUND")?;
@@ -185,6 +185,11 @@ impl Model {
         let overwritten = self.row(&to.scope, target_key).is_some();
         if overwritten && !over {
             return Err("ITEM_EXISTS");
+        }
+        let lies_there = self.row(&to.scope, target_key);
+        let own = |row: &Row| row.from.as_ref().is_some_and(|(scope, ..)| *scope == by.scope);
+        if !is_member && lies_there.is_some_and(|row| !own(row)) {
+            return Err("FORBIDDEN");
         }
         // The value moves, and the name it gets; the name it had does not.
         self.learn(&to.scope, &value);
@@ -246,14 +251,12 @@ impl Model {
         made || (shared && holds)
     }
 
-    /// An agent goes, with its own scope if it is shared.
-    pub(super) fn remove_agent(&mut self, agent: &str, shared: bool) {
+    /// An agent goes, with the scope it has or had.
+    pub(super) fn remove_agent(&mut self, agent: &str) {
         self.publications.retain(|publication| publication.target != agent);
-        if shared {
-            let scope = format!("agent-{agent}");
-            self.scopes.remove(&scope);
-            self.told.retain(|told| told.of != scope);
-        }
+        let scope = format!("agent-{agent}");
+        self.scopes.remove(&scope);
+        self.told.retain(|told| told.of != scope);
     }
 
     pub(super) fn write_context(&mut self, session: &str, key: &str, value: &str) -> u64 {

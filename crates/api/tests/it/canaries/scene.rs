@@ -122,6 +122,13 @@ impl Scene {
         let made = self.world.agent(&self.people[place.creator].token, place.name, choice).await;
         let text = |field: &str| made[field].as_str().expect("text").to_owned();
         let agent = Agent { id: text("id"), name: text("name"), role: text("role"), project, shared, everyone, prompt };
+        self.agents.push(agent);
+        self.hand_out_tokens(self.agents.len() - 1).await;
+    }
+
+    /// Everybody who may use an agent gets a token for it.
+    pub(super) async fn hand_out_tokens(&mut self, at: usize) {
+        let agent = self.agents[at].clone();
         for person in 0..self.people.len() {
             if self.may_use(person, &agent) {
                 let wanted = json!({"agent": agent.id, "ttl": "20h"});
@@ -129,7 +136,6 @@ impl Scene {
                 self.tokens.insert((person, agent.id.clone()), token);
             }
         }
-        self.agents.push(agent);
     }
 
     /// Whether an agent of that name begins as shared, and with everyone.
@@ -192,7 +198,7 @@ impl Scene {
         let items = seen.into_iter().map(|agent| {
             let audience = if agent.everyone { "everyone" } else { "workspace" };
             let mut shown = json!({"id": agent.id, "name": agent.name, "role": agent.role, "audience": audience,
-                                   "member": self.may_use(person, agent)});
+                                   "owner": format!("usr_{}", self.people[self.place(agent).creator].name), "member": self.may_use(person, agent)});
             if self.may_use(person, agent) {
                 shown["project"] = json!(self.place(agent).id);
                 shown["workspace"] = json!(self.place(agent).workspace);

@@ -130,7 +130,8 @@ impl Life {
             let mut to = self.acting(person, &target);
             to.agent.clone_from(&acting.agent);
             let keys = (key.as_str(), target_key.as_deref().unwrap_or(&key));
-            self.model.publish(&acting, &to, &target.id, keys, over)
+            let is_member = self.scene.may_use(person, &target);
+            self.model.publish(&acting, &to, &target.id, keys, (over, is_member))
         };
         if outcome.is_ok() {
             let id = answer.json()["publication_id"].as_str().expect("a publication").to_owned();
@@ -201,7 +202,9 @@ impl Life {
         let (person, agent, token) = self.hand();
         self.doing += &format!(": {} looks at shared agents by {}", self.scene.people[person].name, agent.name);
         let answer = self.scene.world.get("/agents/shared?limit=500").by(&token).send().await;
-        let outcome = Ok(self.scene.shown_to(person));
+        // The person's own token is in the hand now and then, too.
+        let by_agent = *self.scene.token(person, &agent) == token;
+        let outcome = if by_agent && agent.shared { Err("FORBIDDEN") } else { Ok(self.scene.shown_to(person)) };
         self.heard(&answer, &outcome, &[]);
     }
 

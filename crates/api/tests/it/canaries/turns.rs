@@ -82,30 +82,38 @@ impl Life {
         };
         self.doing += &format!(": {} becomes {change}", agent.name);
         let place = self.scene.place(&agent);
-        let path = format!("/my/projects/{}/agents/{}", place.id, agent.id);
-        let answer = self.scene.world.patch(&path, &change).by(&self.scene.people[place.creator].token).send().await;
+        let (creator, path) = (place.creator, format!("/my/projects/{}/agents/{}", place.id, agent.id));
+        let answer = self.scene.world.patch(&path, &change).by(&self.scene.people[creator].token).send().await;
         if shared != agent.shared && self.model.has_data(&agent.id, agent.shared) {
             self.heard(&answer, &Err("AGENT_HAS_DATA"), &[]);
             return;
         }
         answer.ok();
         self.seen.insert((self.kind, if shared == agent.shared { "shown" } else { "turned" }));
+        let turned = shared != agent.shared;
         let agent = &mut self.scene.agents[at];
         agent.shared = shared;
         agent.everyone = shared && everyone;
+        if turned {
+            let (old, agent) =
+                (self.scene.token(creator, &self.scene.agents[at]).to_owned(), self.scene.agents[at].clone());
+            self.scene.hand_out_tokens(at).await;
+            let answer = self.call_by_http(&old, &agent, "workspace_list", &json!({})).await;
+            self.heard(&answer, &Err("UNAUTHENTICATED"), &[]);
+        }
     }
 
     /// An agent goes, its tokens with it, and another of its name comes, which is again what that name once was.
     pub(super) async fn replace_agent(&mut self) {
         let at = self.agent();
-        let Agent { id, name, project, shared, .. } = self.scene.agents[at].clone();
+        let Agent { id, name, project, .. } = self.scene.agents[at].clone();
         self.doing += &format!(": {name} is replaced");
         let place = &self.scene.projects[project];
         let (creator, path) = (place.creator, format!("/my/projects/{}/agents/{name}", place.id));
         let old = self.scene.token(creator, &self.scene.agents[at]).to_owned();
         self.scene.world.delete(&path).by(&self.scene.people[creator].token).send().await.ok();
         let gone = self.scene.agents.remove(at);
-        self.model.remove_agent(&id, shared);
+        self.model.remove_agent(&id);
         let (shared, everyone) = Scene::at_first(&name);
         self.scene.hire(project, &name, shared, everyone).await;
         let answer = self.call_by_http(&old, &gone, "workspace_list", &json!({})).await;

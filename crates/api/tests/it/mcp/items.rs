@@ -52,7 +52,10 @@ async fn an_agent_has_the_tools_that_are_its_to_use() {
     let path = "/my/projects/garden/agents/agent_coder";
     world.ask(axum::http::Method::PATCH, path).json(&narrowed).by(&owner).send().await.ok();
     let mut private = Client::new(&world, &agent_token(&world, &owner, &coder).await, NEW).await;
-    assert_eq!(tool_names(&mut private).await, ["shared_context", "workspace_read"]);
+    assert_eq!(tool_names(&mut private).await, ["workspace_read"]);
+    world.session(&owner, "plans", json!({})).await;
+    let write = json!({"action": "write", "key": "a", "value": "b", "session": "plans"});
+    assert_eq!(private.context(write).await["error"]["code"], "FORBIDDEN", "what is not named is not had");
     assert_eq!(private.tool("workspace_list", json!({})).await["error"]["code"], "FORBIDDEN");
     assert_eq!(private.result("resources/list", json!({})).await["resources"], json!([]));
 }
