@@ -150,14 +150,17 @@ pub(crate) struct Serve {
     pub(crate) allow_plain_http: bool,
 }
 
-/// With --server the token says who acts, in which session and as whom.
+/// With a token, here or with --server, it says who acts, in which session and as whom.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:
   LONGHOUSE_TOKEN=… longhouse mcp --server https://house.example
   longhouse mcp --session ticket-42 --participant subagent:review:1
-  claude mcp add longhouse -- longhouse mcp --session ticket-42 --participant subagent:claude
-  codex mcp add longhouse -- longhouse mcp --session ticket-42 --participant subagent:codex
+  longhouse mcp --agent agt_…                      # with the workspace_* tools; `longhouse agent list` has the ids
+
+A client starts it in a folder of its own choice, so give it whole paths:
+  claude mcp add longhouse -- /path/to/longhouse mcp --data-dir /path/to/longhouse-data --agent agt_…
+  codex mcp add longhouse -- /path/to/longhouse mcp --data-dir /path/to/longhouse-data --session ticket-42
 
 On this machine it goes through the server of the data directory. If none runs, it opens the directory itself and lets
 other commands in for as long as it lasts.")]
