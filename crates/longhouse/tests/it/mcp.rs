@@ -435,3 +435,46 @@ fn who_is_not_let_in_is_told_at_once_and_on_the_other_stream() {
     let empty = tempfile::tempdir().unwrap();
     assert!(tried(command(empty.path()).arg("mcp")).contains("there is no Longhouse in"));
 }
+
+#[test]
+fn who_began_beside_a_server_never_takes_its_place() {
+    for version in [NEW, OLD[1]] {
+        let folder = house();
+        let data = folder.path();
+        let server = Server::start(data);
+        let mut agent = Agent::local(data, "subagent:a", version);
+        agent.write("before");
+        server.terminate();
+        // It notices that nobody is there, and only says so.
+        let told = agent.request("tools/list", json!({}));
+        assert!(told["error"]["message"].is_string(), "{told}");
+        let server = Server::start(data);
+        assert_eq!(agent.read(), "before", "{version}");
+        agent.ends();
+        server.terminate();
+    }
+}
+
+#[test]
+fn a_token_says_who_acts_on_this_machine_too() {
+    let folder = house();
+    let data = folder.path();
+    let token = ok(data, &["token", "create", "--user", "owner", "--session", "plans", "--participant", "subagent:t"]);
+    ok(data, &["session", "create", "secret"]);
+    ok(data, &["context", "write", "-s", "secret", "k", "CANARY"]);
+    let with_token = |token: &str| {
+        let mut command = command(data);
+        command.arg("mcp").env("LONGHOUSE_TOKEN", token);
+        command
+    };
+    let mut agent = Agent::start(with_token(&token), NEW).greeted();
+    assert_eq!(agent.write("mine")["written_by"], "subagent:t");
+    let elsewhere = agent.context(&json!({"action": "read", "key": "k", "session": "secret"}));
+    assert_eq!(elsewhere["error"]["code"], "SESSION_NOT_FOUND", "nobody is taken for the operator: {elsewhere}");
+    agent.ends();
+    let refused = said(with_token("not-a-token"), &[]);
+    assert!(!refused.status.success() && refused.stdout.is_empty());
+    let mut missing = command(data);
+    missing.args(["mcp", "--token-file", "/nowhere"]);
+    assert!(!said(missing, &[]).status.success(), "a token that cannot be read is not passed over");
+}
