@@ -44,7 +44,8 @@ pub(crate) fn orchestrator(binary: &Path) -> Result<Totals> {
 
 fn imitated_model(house: &House) -> Result<Server> {
     let address = processes::free_address()?;
-    let mut command = Command::new(std::env::current_exe()?);
+    // Not `current_exe`: an earlier step may have built this very program anew, and its file is then another one.
+    let mut command = Command::new("/proc/self/exe");
     command.args(["imitated-model", "--listen", &address.to_string()]);
     Server::start(&mut command, address, &house.folder.path().join("model.log"))
 }

@@ -8,12 +8,12 @@ use super::{completions, is_stateless, prompts, resources, tools};
 use axum::http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
-    ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams,
     SubscriptionFilter, UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 const INSTRUCTIONS: &str = "\
@@ -132,10 +132,11 @@ impl ServerHandler for Server {
         Ok(CompleteResult::new(completions::propose(&asker, &wanted.argument).await?))
     }
 
-    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        // A client of an old version hears of new and lost keys without asking for it.
-        if let Ok(asker) = Asker::of(&context.extensions) {
-            self.watches.follow_own(&asker, &context.peer).await;
-        }
+    /// A client of an old version hears of new and lost keys without asking for it: from before it is answered, so that
+    /// nothing falls between its first look and the first news.
+    async fn initialize(&self, wanted: InitializeRequestParams, asked: Asked) -> Answer<InitializeResult> {
+        self.watches.follow_own(&Asker::of(&asked.extensions)?, &asked.peer).await;
+        asked.peer.set_peer_info(wanted.clone());
+        self.negotiate_initialize(&wanted)
     }
 }
