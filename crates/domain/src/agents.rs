@@ -88,18 +88,9 @@ impl Agent {
         }
     }
 
-    /// The scope that is nobody else's: only a shared agent has one.
-    pub fn own_scope(&self) -> Option<ItemScope> {
-        self.is_shared().then(|| ItemScope::of_agent(self))
-    }
-
     /// What it is called in a session unless its token says otherwise.
     pub fn participant(&self) -> Participant {
         Participant::of_agent(&self.name)
-    }
-
-    pub fn is_shared(&self) -> bool {
-        self.visibility == Visibility::Shared
     }
 }
 

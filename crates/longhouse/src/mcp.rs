@@ -20,9 +20,11 @@ use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) async fn run(place: &Place, options: &Mcp) -> Result<ExitCode> {
     let Mcp { user, agent, session, workspace: _, participant } = options;
-    if place.server.is_some() && [user, agent, session, participant].into_iter().any(Option::is_some) {
+    let has_token = place.server.is_some() || place.token_file.is_some();
+    if has_token && [user, agent, session, participant].into_iter().any(Option::is_some) {
         bail!(
-            "--user, --agent, --session and --participant are for this machine; with --server the token says who you are"
+            "--user, --agent, --session and --participant are for this machine without a token: with --server or \
+             --token-file the token says who you are"
         );
     }
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);

@@ -222,8 +222,7 @@ async fn has_data(tx: &mut Tx, agent: &Agent) -> Result<bool> {
     if tx.has_created_items(&agent.id).await? {
         return Ok(true);
     }
-    let Some(scope) = agent.own_scope() else { return Ok(false) };
-    Ok(tx.items(&scope).counters().await?.items > 0)
+    Ok(tx.items(&ItemScope::of_agent(agent)).counters().await?.items > 0)
 }
 
 /// Removes an agent with its own items, its tokens and the answers kept about it. What it wrote elsewhere stays, and so

@@ -36,7 +36,7 @@ pub(crate) struct AtWork {
 }
 
 impl Acting {
-    /// Finds the agent and decides its scope. Nothing reaches an item without passing here.
+    /// Finds the agent and decides its scope. No tool reaches an item without passing here.
     pub(crate) async fn resolve(&self, tx: &mut Tx, caller: &Caller, tool: &str) -> Result<AtWork> {
         let agent = match self {
             Self::Named(path) => agents::find(tx, caller, path).await?,

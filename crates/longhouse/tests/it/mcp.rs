@@ -477,4 +477,7 @@ fn a_token_says_who_acts_on_this_machine_too() {
     let mut missing = command(data);
     missing.args(["mcp", "--token-file", "/nowhere"]);
     assert!(!said(missing, &[]).status.success(), "a token that cannot be read is not passed over");
+    let mut both = command(data);
+    both.args(["mcp", "--session", "plans", "--token-file", "/nowhere"]);
+    assert!(!said(both, &[]).status.success(), "nor is one beside other words for who acts");
 }

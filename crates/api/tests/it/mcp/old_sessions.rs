@@ -59,7 +59,10 @@ async fn a_session_that_was_ended_is_gone_and_so_is_one_whose_token_was_revoked(
     let token = issued["token"].as_str().expect("a token");
     let client = Client::new(&world, token, OLD[0]).await;
     let id = issued["id"].as_str().expect("an id");
+    let mut news = client.stream().await;
     world.delete(&format!("/my/tokens/{id}")).by(&owner).send().await.ok();
+    // That it is refused from now on is the token's end; that its stream ends is the session's.
+    news.ends().await;
     assert!(answers_of(&client).await.iter().all(|(status, _)| *status == 401));
 }
 
