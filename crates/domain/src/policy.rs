@@ -35,7 +35,7 @@ pub fn may_overwrite(found: &Item, source: &ItemScope, is_member: bool) -> Resul
 }
 
 /// A guest does not put up a sign for the whole house.
-pub fn may_show(role: Role, audience: Audience) -> Result<()> {
+pub fn may_show(role: &Role, audience: Audience) -> Result<()> {
     match (role, audience) {
         (Role::Guest, Audience::Everyone) => Err(Refusal::forbidden("a guest's agents are not shown to everyone")),
         _ => Ok(()),

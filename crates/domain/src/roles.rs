@@ -1,31 +1,104 @@
-//! What a person is in the house.
+//! What a person is in the house, and what that lets them use.
 
+use crate::capabilities::ToolSet;
+use crate::ids::is_word;
 use crate::{Refusal, Result};
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// `admin`, `member` and `guest` are always there; the configuration file may define others, which are like `member`
+/// but for the tools and rights it gives them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub enum Role {
     Admin,
     Member,
     Guest,
+    Other(String),
+}
+
+impl From<String> for Role {
+    fn from(text: String) -> Self {
+        match text.as_str() {
+            "admin" => Self::Admin,
+            "member" => Self::Member,
+            "guest" => Self::Guest,
+            _ => Self::Other(text),
+        }
+    }
+}
+
+impl From<Role> for String {
+    fn from(role: Role) -> Self {
+        role.as_str().to_owned()
+    }
 }
 
 impl Role {
+    /// A well-formed name; whether there is such a role is for `Rules::has_role`.
     pub fn parse(text: &str) -> Result<Self> {
-        match text {
-            "admin" => Ok(Self::Admin),
-            "member" => Ok(Self::Member),
-            "guest" => Ok(Self::Guest),
-            _ => Err(Refusal::invalid_field("role", "a role is one of admin, member, guest")),
+        let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
+        if is_word(text, 32, allowed) && text.as_bytes()[0].is_ascii_lowercase() {
+            return Ok(Self::from(text.to_owned()));
         }
+        Err(unknown())
     }
 
-    pub fn as_str(self) -> &'static str {
+    pub fn as_str(&self) -> &str {
         match self {
             Self::Admin => "admin",
             Self::Member => "member",
             Self::Guest => "guest",
+            Self::Other(name) => name,
+        }
+    }
+
+    pub fn is_built_in(&self) -> bool {
+        !matches!(self, Self::Other(_))
+    }
+}
+
+pub fn unknown() -> Refusal {
+    Refusal::invalid_field("role", "a role is one of admin, member, guest, or one that the configuration file defines")
+}
+
+/// What a role says. A part that is absent is as it is built in, or nothing.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RoleRules {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<ToolSet>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deny: Option<ToolSet>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rights: Option<Vec<Right>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Right {
+    /// May approve for others in their workspaces.
+    Approve,
+}
+
+impl RoleRules {
+    fn built_in(role: &Role) -> Self {
+        let (tools, deny): (&[&str], &[&str]) = match role {
+            Role::Admin => (&["*"], &[]),
+            Role::Member => (&["*"], &["exec.host"]),
+            Role::Guest => (&["calendar.*"], &[]),
+            Role::Other(_) => (&[], &[]),
+        };
+        Self { tools: Some(ToolSet::of(tools)), deny: Some(ToolSet::of(deny)), rights: None }
+    }
+
+    /// What the file says of a role, and where it says nothing what is built in.
+    pub fn in_force(role: &Role, declared: Option<&Self>) -> Self {
+        let built_in = Self::built_in(role);
+        let Some(declared) = declared.cloned() else { return built_in };
+        Self {
+            tools: declared.tools.or(built_in.tools),
+            deny: declared.deny.or(built_in.deny),
+            rights: declared.rights.or(built_in.rights),
         }
     }
 }

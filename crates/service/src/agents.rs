@@ -86,7 +86,7 @@ fn record(caller: &Caller, action: &'static str, agent: &Agent, at: Timestamp) -
 pub async fn create(ctx: &Ctx, project: ProjectRef, choice: AgentChoice) -> Result<Agent> {
     ctx.caller.require_person()?;
     let shape = AgentShape::create(choice)?;
-    policy::may_show(ctx.caller.role, shape.audience)?;
+    policy::may_show(&ctx.caller.role, shape.audience)?;
     let id = AgentId::generated(ctx.house.unique());
     let operation = Create { caller: ctx.caller.clone(), project, id, shape, now: ctx.now() };
     idempotency::write(ctx, &WorkspaceId::personal(&ctx.caller.user), operation).await
@@ -189,7 +189,7 @@ impl Operation for Update {
     async fn run(&self, tx: &mut Tx) -> Result<Agent> {
         let before = find_managed(tx, &self.caller, &self.path).await?;
         let shape = AgentShape::of(&before).change(self.choice.clone())?;
-        policy::may_show(self.caller.role, shape.audience)?;
+        policy::may_show(&self.caller.role, shape.audience)?;
         if shape.visibility != before.visibility && has_data(tx, &before).await? {
             return Err(rules::has_data().into());
         }

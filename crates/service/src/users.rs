@@ -137,10 +137,10 @@ impl Operation for SetRole {
         if self.role != Role::Admin {
             keep_an_admin(tx, &user).await?;
         }
-        tx.set_role(&self.id, self.role).await?;
+        tx.set_role(&self.id, &self.role).await?;
         tx.rights_shrank();
         tx.scope(&house_chain()).audit().append(self.record.clone());
-        Ok(User { role: self.role, ..user })
+        Ok(User { role: self.role.clone(), ..user })
     }
 }
 

@@ -61,7 +61,7 @@ impl Tx {
         Ok(true)
     }
 
-    pub async fn set_role(&mut self, id: &UserId, role: Role) -> Result<()> {
+    pub async fn set_role(&mut self, id: &UserId, role: &Role) -> Result<()> {
         self.execute("UPDATE users SET role = $1 WHERE id = $2", params![role.as_str(), id.as_str()]).await?;
         Ok(())
     }

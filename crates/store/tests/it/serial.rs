@@ -34,7 +34,7 @@ impl Operation for StepDown {
         // Room for the other one to do the same in between.
         linger(tx).await?;
         if may {
-            tx.set_role(&user(self.0), Role::Member).await?;
+            tx.set_role(&user(self.0), &Role::Member).await?;
         }
         Ok(may)
     }
