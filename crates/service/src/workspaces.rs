@@ -1,7 +1,9 @@
 //! Workspaces as requests name them.
 
 use crate::Result;
+use domain::callers::Caller;
 use domain::ids::{UserId, WorkspaceId};
+use domain::roles::Role;
 use domain::{Code, Refusal};
 use store::Tx;
 
@@ -14,6 +16,17 @@ pub(crate) fn named(text: &str, user: &UserId) -> Result<WorkspaceId> {
 pub(crate) fn defined_in_file(part: &str) -> Refusal {
     let message = format!("the configuration file says this under `{part}`: change it there");
     Refusal::new(Code::DefinedInFile, message).with("part", part)
+}
+
+/// For who may look at a workspace: its members, and admins as long as anybody says that it is there.
+pub(crate) async fn require_seen(tx: &mut Tx, caller: &Caller, workspace: &WorkspaceId) -> Result<()> {
+    if caller.role == Role::Admin {
+        let row = tx.workspace(workspace).await?;
+        if row.is_some_and(|row| row.is_open() || row.personal_of.is_some()) {
+            return Ok(());
+        }
+    }
+    require_member(tx, &caller.user, workspace).await
 }
 
 pub(crate) async fn require_member(tx: &mut Tx, user: &UserId, workspace: &WorkspaceId) -> Result<()> {

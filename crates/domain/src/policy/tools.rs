@@ -1,6 +1,7 @@
 //! Whether a tool may be used: one function, asked by every door. Default deny; a decision allocates nothing, and its
 //! sentence is written only when somebody wants to read it.
 
+use crate::Refusal;
 use crate::capabilities::ToolSet;
 use crate::ids::WorkspaceId;
 use crate::participants::glob;
@@ -166,6 +167,18 @@ impl<'a> Decision<'a> {
             Reason::OfThePlatform | Reason::NotOffered | Reason::NotAllowed | Reason::NotOfTheRole => None,
             Reason::NotOfTheAgent => Some("tools"),
         }
+    }
+
+    /// Refuses whoever asked, without naming rules: a model may be told this.
+    pub fn require(&self) -> crate::Result<()> {
+        if self.is_allowed() {
+            return Ok(());
+        }
+        let message = match self.reason {
+            Reason::NotOfTheAgent => "this agent's own list of tools does not have this one",
+            _ => "the rules of this workspace do not let you use this tool; `policy explain` says which of them",
+        };
+        Err(Refusal::forbidden(message).with("layer", self.layer().as_str()))
     }
 
     /// One sentence that somebody who manages the house can act on. It names rules: for people, not for models.
