@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::openapi::Contract;
 use crate::{
-    admin, agents, docs, events, health, items, mcp, me, metrics, openapi, projects, sessions, shared_context, sign_in,
+    admin, agents, docs, events, health, items, mcp, me, metrics, openapi, policy, projects, sessions, shared_context, sign_in, skills,
     tokens, tools, welcome,
 };
 use axum::Router;
@@ -33,6 +33,8 @@ pub(crate) fn doors() -> OpenApiRouter<App> {
         .merge(projects::routes())
         .merge(agents::routes())
         .merge(items::routes())
+        .merge(policy::routes())
+        .merge(skills::routes())
         .merge(sessions::routes())
         .merge(shared_context::routes())
         .merge(events::routes())

@@ -29,6 +29,7 @@ mod it {
     mod mcp;
     mod metrics;
     mod openapi;
+    mod policy;
     mod project_rights;
     mod projects;
     mod publications;
@@ -40,6 +41,7 @@ mod it {
     mod sessions;
     mod shared_context;
     mod sign_in;
+    mod skills;
     mod snapshots;
     mod tokens;
     mod users;

@@ -82,6 +82,8 @@ fn good_word(random: &mut Random, field: &str) -> Option<Value> {
         "ttl" => &["1h", "30d"],
         "session" => &["plans"],
         "workspace" => &["personal"],
+        "tool" => &["filesystem.read", "k8s.get", "skill_read"],
+        "user" => &["owner", "usr_bea"],
         "channel" => &["http"],
         "key" | "prefix" => &["a", "b", "c"],
         "label" | "from" | "to" => &["one", "two", "now"],
@@ -181,6 +183,7 @@ fn address(random: &mut Random, path: &str, operation: &Value) -> String {
         address.push('/');
         let odd = match part {
             "{session}" if !random.once_in(4) => "plans".to_owned(),
+            "{workspace}" if !random.once_in(4) => (*random.one_of(&["personal", "personal-usr_bea"])).to_owned(),
             "{user}" if !random.once_in(3) => "usr_bea".to_owned(),
             "{project}" if !random.once_in(4) => "garden".to_owned(),
             "{agent}" if !random.once_in(4) => (*random.one_of(&["agent_coder", "agent_writer", "shared"])).to_owned(),
