@@ -4,8 +4,8 @@ use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::openapi::Contract;
 use crate::{
-    admin, agents, docs, events, health, items, mcp, me, metrics, openapi, policy, projects, sessions, shared_context, sign_in, skills,
-    tokens, tools, welcome,
+    admin, agents, docs, events, health, items, mcp, me, metrics, openapi, policy, projects, sessions, shared_context,
+    sign_in, skills, tokens, tools, welcome,
 };
 use axum::Router;
 use axum::body::Body;

@@ -1,7 +1,6 @@
 //! Whether a tool may be used, and why. Every door comes here, and here only `domain::policy::decide` is asked.
 
-use crate::workspaces::{named, require_seen};
-use crate::{Ctx, Error, Result, rules, users};
+use crate::{Ctx, Error, Result, rules, users, workspaces};
 use domain::Refusal;
 use domain::agents::Agent;
 use domain::callers::Caller;
@@ -59,11 +58,10 @@ pub struct Explained {
 /// Why somebody may use a tool in a workspace, or why not, from what is declared. Members ask about themselves, admins
 /// about everybody.
 pub async fn explain(ctx: &Ctx, workspace: &str, user: &str, tool: &str) -> Result<Explained> {
-    ctx.caller.require_person()?;
-    let (workspace, user) = (named(workspace, &ctx.caller.user)?, UserId::parse(user)?);
+    let user = UserId::parse(user)?;
     check_tool_name(tool)?;
-    let ask = Ask { caller: ctx.caller.clone(), workspace: workspace.clone(), user };
-    let (role, is_member) = ctx.house.store().read(ask).await?;
+    let ask = Ask { caller: ctx.caller.clone(), workspace: workspace.to_owned(), user };
+    let Standing { workspace, role, is_member } = ctx.house.store().read(ask).await?;
     let rules = rules::in_force(&ctx.house).await?;
     let question =
         Question { tool, source: Source::Any, workspace: &workspace, role: &role, is_member, agent_tools: None };
@@ -77,22 +75,29 @@ pub async fn explain(ctx: &Ctx, workspace: &str, user: &str, tool: &str) -> Resu
 }
 
 /// What a person is in a workspace.
+struct Standing {
+    workspace: WorkspaceId,
+    role: Role,
+    is_member: bool,
+}
+
 struct Ask {
     caller: Arc<Caller>,
-    workspace: WorkspaceId,
+    workspace: String,
     user: UserId,
 }
 
 impl Operation for Ask {
-    type Output = (Role, bool);
+    type Output = Standing;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<(Role, bool)> {
-        require_seen(tx, &self.caller, &self.workspace).await?;
+    async fn run(&self, tx: &mut Tx) -> Result<Standing> {
+        let workspace = workspaces::find(tx, &self.caller, &self.workspace).await?.id;
         if self.user != self.caller.user && self.caller.role != Role::Admin {
             return Err(Refusal::forbidden("only an admin asks what others may use").into());
         }
         let user = tx.user(&self.user).await?.ok_or_else(users::not_found)?;
-        Ok((user.role, tx.is_member(&self.user, &self.workspace).await?))
+        let is_member = tx.is_member(&self.user, &workspace).await?;
+        Ok(Standing { workspace, role: user.role, is_member })
     }
 }

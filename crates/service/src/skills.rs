@@ -2,8 +2,7 @@
 //! of one, and gets what that workspace lists and nothing else.
 
 use crate::items::Acting;
-use crate::workspaces::{named, require_seen};
-use crate::{Ctx, Error, Result, agents, rules};
+use crate::{Ctx, Error, Result, agents, rules, workspaces};
 use domain::callers::Caller;
 use domain::ids::WorkspaceId;
 use domain::platform_tools::SKILL_READ;
@@ -45,22 +44,21 @@ pub async fn told_to_own_agent(ctx: &Ctx) -> Result<String> {
 
 /// The skills of a workspace, for its members and for admins.
 pub async fn list(ctx: &Ctx, workspace: &str) -> Result<Vec<Skill>> {
-    ctx.caller.require_person()?;
-    let workspace = named(workspace, &ctx.caller.user)?;
-    ctx.house.store().read(See { caller: ctx.caller.clone(), workspace: workspace.clone() }).await?;
+    let look = Look { caller: ctx.caller.clone(), workspace: workspace.to_owned() };
+    let workspace = ctx.house.store().read(look).await?;
     Ok(rules::in_force(&ctx.house).await?.skills_of(&workspace).into_iter().cloned().collect())
 }
 
-struct See {
+struct Look {
     caller: Arc<Caller>,
-    workspace: WorkspaceId,
+    workspace: String,
 }
 
-impl Operation for See {
-    type Output = ();
+impl Operation for Look {
+    type Output = WorkspaceId;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<()> {
-        require_seen(tx, &self.caller, &self.workspace).await
+    async fn run(&self, tx: &mut Tx) -> Result<WorkspaceId> {
+        Ok(workspaces::find(tx, &self.caller, &self.workspace).await?.id)
     }
 }

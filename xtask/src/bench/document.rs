@@ -33,6 +33,7 @@ ratio is product ÷ peer, of the medians. Latencies are seen by the client. Rate
   time until the client process, on one thread, has read the event from the last of them.
 - **growth**: every session is written to in turn. One write to each of n sessions costs n ÷ rate, so a cost linear in n
   is a constant rate.
+- **policy decision**: by the plugin that has the tool, over questions of which most are allowed; nothing is written down.
 ";
 
 pub(crate) fn render(machine: &Machine, seconds: u64, sections: &[Section]) -> String {

@@ -92,7 +92,8 @@ async fn an_agent_loads_the_skills_of_its_workspace_over_every_door() {
         assert_eq!(client.tool("skill_read", json!({"skill": "infra-ops"})).await, body, "{version}");
         assert_eq!(client.tool("skill_read", wanted.clone()).await, file, "{version}");
         let listed = client.result("tools/list", json!({})).await["tools"].clone();
-        let listed: Vec<&Value> = listed.as_array().expect("tools").iter().filter(|t| t["name"] == "skill_read").collect();
+        let listed: Vec<&Value> =
+            listed.as_array().expect("tools").iter().filter(|t| t["name"] == "skill_read").collect();
         let about = listed[0]["description"].as_str().expect("a description");
         assert!(about.contains("- infra-ops: LABMARK description\n"), "{about}");
         assert!(!about.contains("gone-from") && !about.contains("body"), "{about}");
@@ -155,7 +156,9 @@ async fn no_door_shows_a_workspace_what_another_one_knows() {
     let mut heard = Vec::new();
     let names = ["infra-ops", "unused", "gone-from-the-folder", "homelab/infra-ops", "../infra-ops", "", "*"];
     // Those who are in both are no way across, either.
-    for (person, project) in [(&scene.wife, "kitchen"), (&scene.sean, "kitchen"), (&scene.sean, "own"), (&scene.sean, "empty")] {
+    for (person, project) in
+        [(&scene.wife, "kitchen"), (&scene.sean, "kitchen"), (&scene.sean, "own"), (&scene.sean, "empty")]
+    {
         let token = scene.agent_token(person, project, "agent_coder").await;
         let mut client = Client::new(world, &token, NEW).await;
         for name in names {
@@ -167,7 +170,8 @@ async fn no_door_shows_a_workspace_what_another_one_knows() {
                 heard.push(over_mcp.to_string());
             }
         }
-        for (method, params) in [("tools/list", json!({})), ("resources/list", json!({})), ("prompts/list", json!({}))] {
+        for (method, params) in [("tools/list", json!({})), ("resources/list", json!({})), ("prompts/list", json!({}))]
+        {
             heard.push(client.result(method, params).await.to_string());
         }
         heard.push(world.get("/tools/schemas").by(person).send().await.text);
@@ -177,7 +181,11 @@ async fn no_door_shows_a_workspace_what_another_one_knows() {
         answer.refused(404, "WORKSPACE_NOT_FOUND");
     }
     heard.push(world.get("/workspaces/family/skills").by(&scene.wife).send().await.text);
-    world.tool(&scene.wife, "racks/agent_coder", "skill_read", &json!({"skill": "infra-ops"})).send().await.refused(404, "PROJECT_NOT_FOUND");
+    world
+        .tool(&scene.wife, "racks/agent_coder", "skill_read", &json!({"skill": "infra-ops"}))
+        .send()
+        .await
+        .refused(404, "PROJECT_NOT_FOUND");
     for text in heard {
         assert!(!text.contains("LABMARK") && !text.contains("NOBODYMARK"), "{text}");
     }
