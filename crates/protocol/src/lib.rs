@@ -12,3 +12,4 @@ pub mod sessions;
 pub mod skills;
 pub mod tokens;
 pub mod tools;
+pub mod workspaces;
