@@ -13,8 +13,8 @@ use axum::http::StatusCode;
 use domain::ids::{TokenId, UserId};
 use domain::roles::Role;
 use protocol::admin::{
-    AuditFault, AuditList, AuditVerdict, Backup, ConfigReport, ContextInspection, CreateBackup, CreateUser, PatchUser, SignInLink,
-    User, UserList,
+    AuditFault, AuditList, AuditVerdict, Backup, ConfigReport, ContextInspection, CreateBackup, CreateUser, PatchUser,
+    SignInLink, User, UserList,
 };
 use protocol::errors::ErrorBody;
 use protocol::health::Health;

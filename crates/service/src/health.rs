@@ -30,7 +30,8 @@ fn configuration(house: &House) -> Check {
         (0, None) => (Status::Healthy, "no configuration file".to_owned()),
         (0, Some(_)) => (Status::Healthy, "the configuration file is in force".to_owned()),
         (count, _) => {
-            let detail = format!("the configuration file has {count} problems: what was accepted before stays in force");
+            let detail =
+                format!("the configuration file has {count} problems: what was accepted before stays in force");
             (Status::Degraded, detail)
         }
     };
