@@ -37,6 +37,7 @@ fn render(document: &Value) -> String {
         "tokens",
         "identity",
         "house",
+        "workspaces",
         "admin",
     ];
     for tag in tags {

@@ -72,8 +72,7 @@ async fn list(Signed { ctx, .. }: Signed, Params(query): Params<Paged>) -> Resul
     Ok(render_list(workspaces::list(&ctx, query.into()).await?))
 }
 
-/// One workspace: who belongs to it, what its agents may use, and who said so. `personal` is your own. For its members
-/// and for admins.
+/// One workspace: members, tools, skills, budget, and who said so. For its members and admins; `personal` is your own.
 #[utoipa::path(get, path = "/workspaces/{workspace}", tag = "workspaces", params(("workspace" = String, Path)),
     responses((status = 200, body = Workspace), (status = 404, body = ErrorBody, description = "WORKSPACE_NOT_FOUND")))]
 async fn get(Signed { ctx, .. }: Signed, Segment(workspace): Segment) -> Result<Json<Workspace>> {

@@ -229,7 +229,9 @@ fn patterns(field: &str, texts: &[String]) -> Result<ToolSet> {
 }
 
 fn dollars(field: &str, number: &Number) -> Result<Micros> {
-    Micros::parse_usd(&number.to_string()).ok_or_else(|| {
+    // A number's own text may have an exponent; a float's does not.
+    let text = number.as_u64().map(|whole| whole.to_string()).or_else(|| number.as_f64().map(|part| part.to_string()));
+    text.as_deref().and_then(Micros::parse_usd).ok_or_else(|| {
         let message = format!("`{field}` is a number of dollars, 0 or more, with at most six digits after the point");
         Refusal::invalid_field(field, message)
     })
