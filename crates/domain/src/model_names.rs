@@ -1,5 +1,7 @@
 //! Patterns of model names, as prices and routes use them: `*` stands for any run of characters.
 
+use crate::participants::glob;
+
 /// What the best pattern for `model` has: the name itself, else the pattern with the most other characters than `*`;
 /// of two equally long ones the first.
 pub fn best<'a, T>(table: impl IntoIterator<Item = (&'a str, T)>, model: &str) -> Option<T> {
@@ -19,16 +21,7 @@ pub fn best<'a, T>(table: impl IntoIterator<Item = (&'a str, T)>, model: &str) -
 
 /// Whether the whole of `model` is as `pattern` says.
 pub fn matches(pattern: &str, model: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = model.strip_prefix(first) else { return false };
-    let Some(last) = parts.next_back() else { return rest.is_empty() };
-    // Each part as early as it comes leaves the most room for those after it.
-    for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    rest.ends_with(last)
+    glob(pattern.as_bytes(), model.as_bytes())
 }
 
 #[cfg(test)]
