@@ -4,8 +4,8 @@ use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::openapi::Contract;
 use crate::{
-    admin, agents, docs, events, health, items, mcp, me, metrics, openapi, projects, sessions, shared_context, sign_in,
-    tokens, tools, welcome,
+    admin, agents, budgets, docs, events, health, items, mcp, me, metrics, openapi, projects, sessions, shared_context,
+    sign_in, tokens, tools, welcome,
 };
 use axum::Router;
 use axum::body::Body;
@@ -33,6 +33,7 @@ pub(crate) fn doors() -> OpenApiRouter<App> {
         .merge(projects::routes())
         .merge(agents::routes())
         .merge(items::routes())
+        .merge(budgets::routes())
         .merge(sessions::routes())
         .merge(shared_context::routes())
         .merge(events::routes())

@@ -56,6 +56,7 @@ fn table() -> Vec<Row> {
         Row("delete", agent, Value::Null, no_project),
         Row("post", "/my/projects/{project}/agents/{agent}/tools/{tool}", json!({}), no_project),
         Row("get", "/agents/shared", Value::Null, own("200")),
+        Row("get", "/workspaces/{workspace}/budget", Value::Null, own("404 WORKSPACE_NOT_FOUND")),
         Row("get", "/my/publications", Value::Null, own("200")),
         Row("delete", "/my/publications/{publication}", Value::Null, own("404 PUBLICATION_NOT_FOUND")),
         Row("post", "/sessions", json!({}), own("201")),
@@ -103,6 +104,7 @@ pub(super) fn concrete(path: &str, token: &str) -> String {
         .replace("{agent}", "agent_coder")
         .replace("{tool}", "workspace_list")
         .replace("{publication}", "pub_1")
+        .replace("{workspace}", "personal-usr_owner")
 }
 
 /// The owner with a session full of canaries; gives the owner's token and its id.
