@@ -37,14 +37,11 @@ struct Said {
 impl Said {
     fn hear(&mut self, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
+        let id = || ModelCallId::from_trusted(words[1].to_owned());
         match words[..] {
-            ["reserved", id, sum] => {
-                drop(self.reserved.insert(ModelCallId::from_trusted(id.into()), sum.parse().unwrap()))
-            }
-            ["settled", id, sum] => {
-                drop(self.settled.insert(ModelCallId::from_trusted(id.into()), sum.parse().unwrap()))
-            }
-            ["released", id] => self.released.push(ModelCallId::from_trusted(id.into())),
+            ["reserved", _, sum] => self.reserved.extend([(id(), sum.parse::<u64>().unwrap())]),
+            ["settled", _, sum] => self.settled.extend([(id(), sum.parse::<u64>().unwrap())]),
+            ["released", _] => self.released.push(id()),
             _ => {}
         }
     }
