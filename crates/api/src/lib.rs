@@ -34,6 +34,7 @@ mod strict_json;
 mod tokens;
 mod tools;
 mod welcome;
+mod workspaces;
 
 pub use app::{App, Options};
 pub use health::TEMPORARY;

@@ -21,6 +21,7 @@ mod it {
     mod expiry;
     mod fuzz;
     mod history;
+    mod home_projects;
     mod hosts_and_origins;
     mod idempotency;
     mod item_events;
@@ -38,6 +39,7 @@ mod it {
     mod reconnects;
     mod reference_model;
     mod room;
+    mod rules_of_the_file;
     mod sessions;
     mod shared_context;
     mod sign_in;
@@ -45,4 +47,5 @@ mod it {
     mod tokens;
     mod users;
     mod workshop;
+    mod workspaces;
 }

@@ -5,8 +5,10 @@ mod apply;
 pub use apply::{apply, forget};
 
 use crate::{Ctx, Error, House, Result};
+use domain::Refusal;
 use domain::rules::{HouseRules, Rules};
 use domain::times::Timestamp;
+use domain::workspaces::WorkspaceSettings;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use store::{Operation, Tx};
@@ -85,6 +87,19 @@ pub(crate) async fn read(tx: &mut Tx) -> Result<Rules> {
     let rows = tx.workspaces_with_settings().await?;
     let open = rows.into_iter().filter(store::WorkspaceRow::is_open);
     Ok(Rules { house, workspaces: open.map(|row| (row.id.clone(), row.settings())).collect() })
+}
+
+/// Whether everything that a workspace's settings name is there.
+pub(crate) async fn check_names(tx: &mut Tx, settings: &WorkspaceSettings) -> Result<()> {
+    let house = tx.accepted_rules().await?.rules;
+    let skills = settings.skills.as_deref().unwrap_or_default();
+    match skills.iter().find(|name| !house.skills.contains_key(*name)) {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("there is no skill `{name}` in the skills folder, or the file did not load it");
+            Err(Refusal::invalid_field("skills", message).into())
+        }
+    }
 }
 
 /// Notes that a new state of the file was accepted.

@@ -1,7 +1,7 @@
 //! People of the house.
 
 use crate::paging::{Listed, Page};
-use crate::{Ctx, Error, House, Result, idempotency, items, projects, rules, workspaces};
+use crate::{Ctx, Error, House, Result, idempotency, items, projects, rules, sessions};
 use domain::audit::{AuditRecord, HOUSE};
 use domain::callers::{Caller, Credential};
 use domain::ids::{UserId, WorkspaceId};
@@ -156,7 +156,7 @@ impl Operation for SetRole {
 async fn require_not_of_file(tx: &mut Tx, id: &UserId) -> Result<()> {
     match tx.known_user(id).await?.and_then(|known| known.file_role) {
         None => Ok(()),
-        Some(_) => Err(workspaces::defined_in_file("users").into()),
+        Some(_) => Err(domain::workspaces::defined_in_file("users").into()),
     }
 }
 
@@ -200,8 +200,8 @@ impl Operation for Remove {
         for project in tx.scope(&personal).projects().ids().await? {
             projects::remove(tx, &personal, &project, self.now).await?;
         }
-        for session in tx.sessions_of(&personal).await? {
-            tx.scope(&personal).sessions().remove(&session).await?;
+        for (session, uid) in tx.sessions_of(&personal).await? {
+            sessions::remove(tx, &personal, (&session, &uid), self.now).await?;
         }
         items::remove_scope(tx, &ItemScope::of_user(&self.id)).await?;
         tx.remove_publications_of(&self.id).await?;

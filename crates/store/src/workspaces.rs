@@ -246,10 +246,10 @@ impl Tx {
         rows.into_iter().map(|mut row| row.text().map(UserId::from_trusted)).collect()
     }
 
-    /// Every session of a workspace, for its removal.
-    pub async fn sessions_of(&mut self, workspace: &WorkspaceId) -> Result<Vec<SessionId>> {
-        let rows =
-            self.query("SELECT id FROM sessions WHERE workspace = $1 ORDER BY id", params![workspace.as_str()]).await?;
-        rows.into_iter().map(|mut row| row.text().map(SessionId::from_trusted)).collect()
+    /// Every session of a workspace with its uid, for its removal.
+    pub async fn sessions_of(&mut self, workspace: &WorkspaceId) -> Result<Vec<(SessionId, String)>> {
+        let sql = "SELECT id, uid FROM sessions WHERE workspace = $1 ORDER BY id";
+        let rows = self.query(sql, params![workspace.as_str()]).await?;
+        rows.into_iter().map(|mut row| Ok((SessionId::from_trusted(row.text()?), row.text()?))).collect()
     }
 }

@@ -241,6 +241,17 @@ async fn the_ledger_stays_when_people_agents_sessions_and_workspaces_go() {
     assert_eq!((kept.spent, kept.origin.agent.unwrap().as_str()), (Some(Micros(42)), agent["id"].as_str().unwrap()));
     budgets::settle(house, &open, used(7)).await.unwrap();
     assert_eq!(row(house, &own, &open.id).await.unwrap().spent, Some(Micros(7)), "and is still written");
+    world
+        .post("/admin/workspaces", &serde_json::json!({"name": "den", "members": ["ann"]}))
+        .locally()
+        .send()
+        .await
+        .ok();
+    let in_den = budgets::reserve(&ctx(house, "ann"), call("den", UNIT, 9)).await.unwrap();
+    world.delete("/admin/workspaces/den").locally().send().await;
+    budgets::settle(house, &in_den, used(9)).await.unwrap();
+    assert_eq!(row(house, &workspace("den"), &in_den.id).await.unwrap().spent, Some(Micros(9)));
+    assert_eq!(code(budgets::look(&ctx(house, "ann"), "den").await), Code::WorkspaceNotFound);
     let lab_call = reserve(house, "ann", 5).await.unwrap();
     world.declare(domain::rules::Declaration::default()).await;
     assert_eq!(code(reserve(house, "ann", 5).await), Code::WorkspaceNotFound, "the workspace is shut");

@@ -1,15 +1,13 @@
 //! What a workspace has spent, for its members and for admins.
 
 use super::budget_of;
-use crate::workspaces::{named, require_member};
+use crate::workspaces::{self, named};
 use crate::{Ctx, Error, Result};
-use domain::Refusal;
 use domain::budgets::{Day, LocalDay, member_limit};
 use domain::callers::Caller;
 use domain::ids::{AgentId, UserId, WorkspaceId};
 use domain::ledger::DayCounters;
 use domain::money::Micros;
-use domain::roles::Role;
 use domain::times::Timestamp;
 use domain::workspaces::Budget;
 use std::collections::BTreeMap;
@@ -82,7 +80,7 @@ impl Operation for Look {
 
     async fn run(&self, tx: &mut Tx) -> Result<BudgetView> {
         let Self { workspace, budget, today: LocalDay { day, ends_at }, .. } = self;
-        self.require_sight(tx).await?;
+        workspaces::find(tx, &self.caller, workspace.as_str()).await?;
         let mut ledger = tx.scope(workspace).ledger();
         let today = ledger.counters(*day, None).await?;
         let (agents, members) = (ledger.by_agent(*day).await?, ledger.by_member(*day).await?);
@@ -103,19 +101,6 @@ impl Operation for Look {
             by_member: members.into_iter().map(by_member).collect(),
             by_day: every_day(*day, days),
         })
-    }
-}
-
-impl Look {
-    /// Members see their workspace's budget; admins that of every workspace there is.
-    async fn require_sight(&self, tx: &mut Tx) -> Result<()> {
-        if self.caller.role != Role::Admin {
-            return require_member(tx, &self.caller.user, &self.workspace).await;
-        }
-        match tx.workspace(&self.workspace).await? {
-            Some(_) => Ok(()),
-            None => Err(Refusal::workspace_not_found().into()),
-        }
     }
 }
 
