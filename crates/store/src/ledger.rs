@@ -258,7 +258,8 @@ impl Ledger<'_> {
                 "SELECT agent, CAST(COALESCE(SUM(spent), 0) AS BIGINT),
                         CAST(SUM(CASE WHEN state = 'open' THEN COALESCE(reserved, 0) ELSE 0 END) AS BIGINT),
                         CAST(SUM(CASE WHEN state = 'open' THEN 0 ELSE 1 END) AS BIGINT),
-                        CAST(SUM(CASE WHEN state <> 'open' AND spent IS NULL THEN 1 ELSE 0 END) AS BIGINT), 0, 0
+                        CAST(SUM(CASE WHEN state <> 'open' AND spent IS NULL THEN 1 ELSE 0 END) AS BIGINT),
+                        CAST(0 AS BIGINT), CAST(0 AS BIGINT)
                    FROM ledger WHERE workspace = $1 AND day = $2 AND state <> 'released'
                   GROUP BY agent ORDER BY COALESCE(agent, '')",
                 params![self.workspace.as_str(), day.to_string().as_str()],
