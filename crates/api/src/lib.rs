@@ -7,6 +7,7 @@ mod admin;
 mod agents;
 mod app;
 mod bodies;
+mod budgets;
 mod connections;
 mod docs;
 mod errors;

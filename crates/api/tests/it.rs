@@ -10,6 +10,7 @@ mod it {
     mod audit;
     mod audit_rows;
     mod backups;
+    mod budgets;
     mod canaries;
     mod clock_jumps;
     mod concurrency;

@@ -2,6 +2,7 @@
 //! `domain::item_requests`, `domain::skill_requests`, the envelopes of the tools) is not promised to anybody.
 
 pub mod admin;
+pub mod budgets;
 pub mod errors;
 pub mod health;
 pub mod me;

@@ -8,6 +8,7 @@ pub mod agents;
 pub mod audit;
 pub mod authority;
 pub mod backups;
+pub mod budgets;
 pub mod ctx;
 pub mod data_dir;
 pub mod doctor;

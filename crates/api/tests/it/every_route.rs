@@ -57,6 +57,7 @@ fn table() -> Vec<Row> {
         Row("delete", agent, Value::Null, no_project),
         Row("post", "/my/projects/{project}/agents/{agent}/tools/{tool}", json!({}), no_project),
         Row("get", "/agents/shared", Value::Null, own("200")),
+        Row("get", "/workspaces/{workspace}/budget", Value::Null, own("404 WORKSPACE_NOT_FOUND")),
         Row("get", "/my/publications", Value::Null, own("200")),
         Row("delete", "/my/publications/{publication}", Value::Null, own("404 PUBLICATION_NOT_FOUND")),
         Row("post", "/workspaces/{workspace}/policy/explain", json!({"user": "bea", "tool": "k8s.get"}), no_workspace),

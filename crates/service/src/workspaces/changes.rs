@@ -4,6 +4,7 @@ use super::{Workspace, view};
 use crate::paging::{Listed, Page};
 use crate::{Ctx, Error, Result, idempotency, projects, rules, sessions, users};
 use domain::audit::AuditRecord;
+use domain::events::StreamId;
 use domain::ids::{UserId, WorkspaceId};
 use domain::times::Timestamp;
 use domain::workspaces::{Said, SettingsChange, Source, WorkspaceSettings, defined_in_file, is_reserved};
@@ -163,6 +164,8 @@ impl Operation for Delete {
         for (session, uid) in tx.sessions_of(&self.id).await? {
             sessions::remove(tx, &self.id, (&session, &uid), self.now).await?;
         }
+        // Whoever is given the name next has no business with what this one was told.
+        tx.scope(&self.id).events().remove(&StreamId::of_workspace()).await?;
         tx.remove_workspace(&self.id).await?;
         tx.rules_changed().await?;
         tx.scope(&self.id).audit().append(self.record.clone());
