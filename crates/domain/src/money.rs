@@ -62,13 +62,16 @@ mod tests {
 
     #[test]
     fn dollars_are_read_to_the_millionth_and_shown_again() {
-        let cases = [("0", 0, "0.00"), ("50.00", 50_000_000, "50.00"), ("0.000001", 1, "0.000001"), ("1.5", 1_500_000, "1.50")];
+        let cases =
+            [("0", 0, "0.00"), ("50.00", 50_000_000, "50.00"), ("0.000001", 1, "0.000001"), ("1.5", 1_500_000, "1.50")];
         for (text, micros, shown) in cases {
             assert_eq!(Micros::parse_usd(text), Some(Micros(micros)), "{text}");
             assert_eq!(Micros(micros).to_string(), shown);
         }
         assert_eq!(Micros::parse_usd("0.1000000"), Some(Micros(100_000)), "zeros at the end say nothing");
-        for bad in ["", ".", ".5", "-1", "+1", "1e3", "1,5", "0.0000001", "NaN", " 1", "1000000001", "99999999999999999999"] {
+        for bad in
+            ["", ".", ".5", "-1", "+1", "1e3", "1,5", "0.0000001", "NaN", " 1", "1000000001", "99999999999999999999"]
+        {
             assert_eq!(Micros::parse_usd(bad), None, "{bad:?}");
         }
     }

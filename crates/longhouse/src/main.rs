@@ -8,6 +8,8 @@
 mod cli;
 mod client;
 mod commands;
+#[allow(dead_code)]
+mod config;
 mod mcp;
 mod output;
 mod serve;

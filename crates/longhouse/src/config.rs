@@ -1,0 +1,10 @@
+//! The configuration file.
+
+mod checks;
+mod files;
+mod format;
+mod nodes;
+mod parsing;
+mod problems;
+mod schemas;
+mod shapes;
