@@ -33,8 +33,10 @@ pub(crate) fn status(code: Code) -> StatusCode {
         Code::Unauthenticated => StatusCode::UNAUTHORIZED,
         Code::Forbidden => StatusCode::FORBIDDEN,
         Code::AgentNotFound
+        | Code::BindingNotFound
         | Code::ItemNotFound
         | Code::KeyNotFound
+        | Code::MemberNotFound
         | Code::ProjectNotFound
         | Code::PublicationNotFound
         | Code::RouteNotFound
@@ -49,15 +51,20 @@ pub(crate) fn status(code: Code) -> StatusCode {
         | Code::AgentHasData
         | Code::AmbiguousProject
         | Code::AmbiguousSession
+        | Code::BindingExists
+        | Code::DefinedInFile
         | Code::ItemExists
         | Code::ProjectExists
         | Code::PublicationChanged
+        | Code::RulesConflict
         | Code::SessionArchived
         | Code::SessionExists
         | Code::SnapshotExists
         | Code::StoreFull
         | Code::UserExists
-        | Code::VersionConflict => StatusCode::CONFLICT,
+        | Code::VersionConflict
+        | Code::WorkspaceExists
+        | Code::WorkspaceHasData => StatusCode::CONFLICT,
         Code::Expired => StatusCode::GONE,
         Code::PayloadTooLarge | Code::ValueTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Code::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,

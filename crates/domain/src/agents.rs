@@ -248,13 +248,17 @@ impl AgentSettings {
 const MODEL_DEFAULT: &str = "gpt-4";
 
 /// The agents that every new project begins with.
-pub fn starter_pack() -> [AgentShape; 4] {
-    [
+pub fn starter_pack(model: Option<&str>) -> [AgentShape; 4] {
+    let mut pack = [
         AgentShape::new("agent_coder", "developer", 0.3, 4096),
         AgentShape::new("agent_analyzer", "analyst", 0.5, 2048),
         AgentShape::new("agent_writer", "writer", 0.7, 2048),
         AgentShape::new("agent_researcher", "researcher", 0.6, 3096),
-    ]
+    ];
+    if let Some(model) = model {
+        pack.iter_mut().for_each(|shape| shape.settings.model = model.to_owned());
+    }
+    pack
 }
 
 #[cfg(test)]

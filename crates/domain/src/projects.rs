@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub const PROJECTS_MOST: u64 = 1_000;
 const NAME_LONGEST: usize = 100;
 /// The project that belongs to the workspace itself.
-const HOME: &str = "home";
+pub const HOME: &str = "home";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Project {
@@ -60,9 +60,17 @@ pub fn too_many() -> Refusal {
 }
 
 impl Project {
+    /// Whether it is the workspace's own.
+    pub fn is_home(&self) -> bool {
+        self.name == HOME
+    }
+
     pub fn change(self, change: ProjectChange) -> Result<Self> {
-        if let Some(name) = &change.name {
+        if let Some(name) = change.name.as_ref().filter(|name| **name != self.name) {
             check_name(name)?;
+            if self.is_home() {
+                return Err(Refusal::forbidden("the home project keeps its name"));
+            }
         }
         let key_conventions = match change.key_conventions {
             Some(new) => new.map(check_key_conventions).transpose()?,

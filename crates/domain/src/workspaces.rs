@@ -1,11 +1,17 @@
 //! Workspaces: what a policy scope is made of. Who made each part, the file or an admin, is kept with it.
 
 use crate::capabilities::ToolSet;
-use crate::ids::UserId;
+use crate::ids::{UserId, is_word};
 use crate::money::Micros;
-use crate::sessions::KeyConvention;
+use crate::sessions::{KeyConvention, check_conventions, check_text};
+use crate::{Code, Refusal, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+const DESCRIPTION_LONGEST: usize = 1_000;
+const NAME_LONGEST: usize = 128;
+const NAMES_MOST: usize = 100;
+const PLACE_LONGEST: usize = 256;
 
 /// Who said so: what the file says is changed in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -107,7 +113,81 @@ pub enum Reply {
     All,
 }
 
+/// What a change says; `Some(None)` takes a part away, what it leaves out stays.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SettingsChange {
+    pub description: Option<Option<String>>,
+    pub model: Option<Option<String>>,
+    pub nodes: Option<Option<Vec<String>>>,
+    pub tools: Option<Option<ToolRules>>,
+    pub skills: Option<Option<Vec<String>>>,
+    pub budget: Option<Option<Budget>>,
+    pub key_conventions: Option<Option<Vec<KeyConvention>>>,
+}
+
+impl SettingsChange {
+    /// What admins say from now on. What the file says is changed in the file: such a part is named in the refusal.
+    pub fn apply(self, admin: WorkspaceSettings, file: Option<&WorkspaceSettings>) -> Result<WorkspaceSettings> {
+        let nothing = WorkspaceSettings::default();
+        let file = file.unwrap_or(&nothing);
+        Ok(WorkspaceSettings {
+            description: part("description", self.description, admin.description, file.description.is_some())?,
+            model: part("model", self.model, admin.model, file.model.is_some())?,
+            nodes: part("nodes", self.nodes, admin.nodes, file.nodes.is_some())?,
+            tools: part("tools", self.tools, admin.tools, file.tools.is_some())?,
+            skills: part("skills", self.skills, admin.skills, file.skills.is_some())?,
+            budget: part("budget", self.budget, admin.budget, file.budget.is_some())?,
+            key_conventions: part(
+                "key_conventions",
+                self.key_conventions,
+                admin.key_conventions,
+                file.key_conventions.is_some(),
+            )?,
+        })
+    }
+}
+
+fn part<T>(name: &str, change: Option<Option<T>>, before: Option<T>, of_file: bool) -> Result<Option<T>> {
+    match change {
+        None => Ok(before),
+        Some(_) if of_file => Err(defined_in_file(name)),
+        Some(change) => Ok(change),
+    }
+}
+
+/// A run-time change of what the configuration file says.
+pub fn defined_in_file(part: &str) -> Refusal {
+    let message = format!("the configuration file says this under `{part}`: change it there");
+    Refusal::new(Code::DefinedInFile, message).with("part", part)
+}
+
 impl WorkspaceSettings {
+    /// Whether every part is well-formed by itself.
+    pub fn check(&self) -> Result<()> {
+        if let Some(description) = &self.description {
+            check_text("description", description, DESCRIPTION_LONGEST)?;
+        }
+        if let Some(model) = &self.model {
+            check_text("model", model, NAME_LONGEST)?;
+        }
+        for (field, names) in [("nodes", &self.nodes), ("skills", &self.skills)] {
+            let names = names.as_deref().unwrap_or_default();
+            if names.len() > NAMES_MOST || names.iter().any(|name| check_text(field, name, NAME_LONGEST).is_err()) {
+                let message = format!("`{field}` is a list of at most {NAMES_MOST} names");
+                return Err(Refusal::invalid_field(field, message));
+            }
+        }
+        if let Some(conventions) = &self.key_conventions {
+            check_conventions("key_conventions", conventions.clone())?;
+        }
+        match self.budget.as_ref().and_then(|budget| budget.timezone.as_deref()) {
+            Some(name) if jiff::tz::TimeZone::get(name).is_err() => {
+                Err(Refusal::invalid_field("timezone", "a time zone is a name such as Europe/Berlin or UTC"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What holds where this says nothing.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
@@ -137,7 +217,58 @@ pub fn personal_defaults() -> WorkspaceSettings {
     }
 }
 
+/// The channels there are.
+pub const CHANNELS: [&str; 3] = ["telegram", "discord", "http"];
+
+/// Whether a provider's own id can look like this. Handles and display names are nobody's identity.
+fn is_provider_id(channel: &str, id: &str) -> bool {
+    let digits = |text: &str| is_word(text, 20, |byte| byte.is_ascii_digit());
+    match channel {
+        "telegram" => digits(id.strip_prefix('-').unwrap_or(id)),
+        "discord" => digits(id),
+        _ => (1..=PLACE_LONGEST).contains(&id.chars().count()) && !id.chars().any(char::is_control),
+    }
+}
+
+fn check_channel(channel: &str) -> Result<()> {
+    if CHANNELS.contains(&channel) {
+        return Ok(());
+    }
+    Err(Refusal::invalid_field("channel", "a channel is one of telegram, discord, http"))
+}
+
+impl Identity {
+    pub fn check(&self) -> Result<()> {
+        check_channel(&self.channel)?;
+        if is_provider_id(&self.channel, &self.id) {
+            return Ok(());
+        }
+        let message = "an identity is the provider's own number for the account, never a handle such as `@name`";
+        Err(Refusal::invalid_field("id", message))
+    }
+}
+
 impl ChannelPlace {
+    pub fn check(&self) -> Result<()> {
+        check_channel(&self.channel)?;
+        let given = (self.chat_id.as_deref(), self.guild_id.as_deref(), self.channel_id.as_deref());
+        let (field, message) = match (self.channel.as_str(), given) {
+            ("discord", (None, Some(guild), Some(channel))) => {
+                if is_provider_id("discord", guild) && is_provider_id("discord", channel) {
+                    return Ok(());
+                }
+                ("guild_id", "`guild_id` and `channel_id` are Discord's own numbers")
+            }
+            ("discord", _) => ("guild_id", "a place of discord is a `guild_id` and a `channel_id`"),
+            (_, (Some(chat), None, None)) if is_provider_id(&self.channel, chat) => return Ok(()),
+            ("telegram", (Some(_), None, None)) => {
+                ("chat_id", "a chat of telegram is its number, such as -100123456, never a handle")
+            }
+            _ => ("chat_id", "a place of this channel is a `chat_id` and nothing else"),
+        };
+        Err(Refusal::invalid_field(field, message))
+    }
+
     /// One text for one place: the key under which a binding is found. A channel's name has no `:`.
     pub fn as_key(&self) -> String {
         let inner = match (&self.chat_id, &self.guild_id, &self.channel_id) {
@@ -147,5 +278,63 @@ impl ChannelPlace {
             }
         };
         format!("{}:{inner}", self.channel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(channel: &str, chat: Option<&str>, guild: Option<(&str, &str)>) -> ChannelPlace {
+        let (guild_id, channel_id) = guild.map(|(a, b)| (a.to_owned(), b.to_owned())).unzip();
+        ChannelPlace { channel: channel.to_owned(), chat_id: chat.map(str::to_owned), guild_id, channel_id }
+    }
+
+    #[test]
+    fn a_place_is_a_providers_own_number() {
+        let good = [
+            place("telegram", Some("-100123456"), None),
+            place("discord", None, Some(("987654", "111222"))),
+            place("http", Some("any string"), None),
+        ];
+        for place in good {
+            assert!(place.check().is_ok(), "{place:?}");
+        }
+        let bad = [
+            place("telegram", Some("@homelab"), None),
+            place("telegram", Some("-"), None),
+            place("telegram", None, None),
+            place("telegram", Some("1"), Some(("1", "2"))),
+            place("discord", Some("1"), None),
+            place("discord", None, Some(("guild", "2"))),
+            place("http", Some(""), None),
+            place("http", Some("a\nb"), None),
+            place("smoke", Some("1"), None),
+        ];
+        for place in bad {
+            assert!(place.check().is_err(), "{place:?}");
+        }
+    }
+
+    #[test]
+    fn different_places_have_different_keys() {
+        let keys = [
+            place("telegram", Some("1"), None),
+            place("http", Some("1"), None),
+            place("http", Some("1:2"), None),
+            place("discord", None, Some(("1", "2"))),
+        ]
+        .map(|place| place.as_key());
+        assert_eq!(keys.iter().collect::<std::collections::BTreeSet<_>>().len(), keys.len(), "{keys:?}");
+    }
+
+    #[test]
+    fn what_the_file_says_is_not_changed_at_run_time_and_the_rest_is() {
+        let file = WorkspaceSettings { model: Some("gpt-4".into()), ..Default::default() };
+        let change = SettingsChange { model: Some(None), ..Default::default() };
+        assert_eq!(change.apply(Default::default(), Some(&file)).unwrap_err().code, Code::DefinedInFile);
+        let change = SettingsChange { description: Some(Some("x".into())), ..Default::default() };
+        let admin = change.apply(Default::default(), Some(&file)).unwrap();
+        assert_eq!(file.or(admin).description.as_deref(), Some("x"));
     }
 }

@@ -106,6 +106,7 @@ impl Operation for Create {
 
     async fn run(&self, tx: &mut Tx) -> Result<Agent> {
         let project = projects::find_managed(tx, &self.caller, &self.project).await?;
+        projects::home::may_have(&project, self.shape.visibility)?;
         tx.about(project.id.as_str());
         if tx.scope(&project.workspace).agents(&project.id).count().await? >= AGENTS_MOST {
             return Err(rules::too_many().into());
@@ -187,8 +188,10 @@ impl Operation for Update {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Agent> {
-        let before = find_managed(tx, &self.caller, &self.path).await?;
+        let project = projects::find_managed(tx, &self.caller, &self.path.project).await?;
+        let before = find_in(tx, &project, &self.path.id_or_name).await?;
         let shape = AgentShape::of(&before).change(self.choice.clone())?;
+        projects::home::may_have(&project, shape.visibility)?;
         policy::may_show(&self.caller.role, shape.audience)?;
         if shape.visibility != before.visibility && has_data(tx, &before).await? {
             return Err(rules::has_data().into());

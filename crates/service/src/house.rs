@@ -5,7 +5,7 @@ use crate::data_dir::{self, DataDir};
 use crate::signing::Signer;
 use crate::surroundings::Surroundings;
 use crate::token_counts::TokenCounts;
-use crate::{Result, backups, users};
+use crate::{Result, backups, rules, users};
 use domain::times::Timestamp;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,6 +22,7 @@ struct Rooms {
     signer: Signer,
     authority: Authority,
     token_counts: TokenCounts,
+    rules: rules::Holding,
     data_dir: DataDir,
 }
 
@@ -59,6 +60,7 @@ impl House {
             latest_id: Mutex::default(),
             signer: Signer::new(&secret),
             token_counts: TokenCounts::default(),
+            rules: rules::Holding::default(),
             data_dir,
         };
         let house = Self(Arc::new(rooms));
@@ -100,6 +102,10 @@ impl House {
 
     pub(crate) fn token_counts(&self) -> &TokenCounts {
         &self.0.token_counts
+    }
+
+    pub(crate) fn rules(&self) -> &rules::Holding {
+        &self.0.rules
     }
 
     pub fn data_dir(&self) -> &DataDir {

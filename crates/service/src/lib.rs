@@ -20,6 +20,7 @@ pub mod items;
 pub mod paging;
 pub mod projects;
 pub mod prompts;
+pub mod rules;
 pub mod sessions;
 pub mod shared_context;
 pub mod sign_in;
@@ -30,7 +31,7 @@ pub mod surroundings;
 mod token_counts;
 pub mod tokens;
 pub mod users;
-mod workspaces;
+pub mod workspaces;
 
 pub use ctx::Ctx;
 pub use error::{Error, Result};

@@ -1,14 +1,16 @@
 //! Projects: made with their starter agents, changed and deleted by their creator or an admin, used by every member of
 //! their workspace.
 
+pub(crate) mod home;
+
 use crate::paging::{Listed, Page};
 use crate::workspaces::{self, require_member};
-use crate::{Ctx, Error, Result, agents, idempotency, sessions};
+use crate::{Ctx, Error, Result, agents, idempotency, rules, sessions};
 use domain::agents::{Agent, starter_pack};
 use domain::audit::AuditRecord;
 use domain::callers::{AgentRef, Caller, Credential, only_delivers};
 use domain::ids::{AgentId, ProjectId, UserId, WorkspaceId};
-use domain::projects::{self as rules, PROJECTS_MOST, Project, ProjectChange};
+use domain::projects::{self as words, PROJECTS_MOST, Project, ProjectChange};
 use domain::roles::Role;
 use domain::sessions::KeyConvention;
 use domain::times::Timestamp;
@@ -66,6 +68,10 @@ async fn find_own(tx: &mut Tx, user: &UserId, agent: &AgentRef, reference: &Proj
 /// Finds a project for a person who changes it.
 pub(crate) async fn find_managed(tx: &mut Tx, caller: &Caller, reference: &ProjectRef) -> Result<Project> {
     let project = find(tx, caller, reference).await?;
+    if project.is_home() {
+        home::may_manage(&project, caller)?;
+        return Ok(project);
+    }
     if project.created_by == caller.user || caller.role == Role::Admin {
         return Ok(project);
     }
@@ -88,8 +94,8 @@ pub struct CreateProject {
 
 pub async fn create(ctx: &Ctx, input: CreateProject) -> Result<Staffed> {
     ctx.caller.require_person()?;
-    rules::check_name(&input.name)?;
-    let key_conventions = input.key_conventions.map(rules::check_key_conventions).transpose()?;
+    words::check_name(&input.name)?;
+    let key_conventions = input.key_conventions.map(words::check_key_conventions).transpose()?;
     let workspace = workspaces::named(input.workspace.as_deref().unwrap_or("personal"), &ctx.caller.user)?;
     let project = Project {
         workspace: workspace.clone(),
@@ -99,7 +105,9 @@ pub async fn create(ctx: &Ctx, input: CreateProject) -> Result<Staffed> {
         created_by: ctx.caller.user.clone(),
         created_at: ctx.now(),
     };
-    let agents = starter_pack().map(|shape| agents::made(&project, AgentId::generated(ctx.house.unique()), shape));
+    let model = rules::in_force(&ctx.house).await?.workspace(&workspace).model;
+    let agents = starter_pack(model.as_deref())
+        .map(|shape| agents::made(&project, AgentId::generated(ctx.house.unique()), shape));
     let operation = Create { caller: ctx.caller.clone(), staffed: Staffed { project, agents: agents.into() } };
     idempotency::write(ctx, &workspace, operation).await
 }
@@ -117,10 +125,10 @@ impl Operation for Create {
         let Staffed { project, agents } = &self.staffed;
         require_member(tx, &self.caller.user, &project.workspace).await?;
         if tx.scope(&project.workspace).projects().count().await? >= PROJECTS_MOST {
-            return Err(rules::too_many().into());
+            return Err(words::too_many().into());
         }
         if !tx.scope(&project.workspace).projects().create(project).await? {
-            return Err(rules::exists().into());
+            return Err(words::exists().into());
         }
         for agent in agents {
             tx.scope(&project.workspace).agents(&project.id).create(agent).await?;
@@ -234,7 +242,7 @@ impl Operation for Update {
     async fn run(&self, tx: &mut Tx) -> Result<Staffed> {
         let project = find_managed(tx, &self.caller, &self.reference).await?.change(self.change.clone())?;
         if tx.scope(&project.workspace).projects().is_name_taken(&project.name, &project.id).await? {
-            return Err(rules::exists().into());
+            return Err(words::exists().into());
         }
         tx.scope(&project.workspace).projects().save(&project).await?;
         tx.scope(&project.workspace).audit().append(record(&self.caller, "project.update", &project, self.now));
@@ -262,6 +270,9 @@ impl Operation for Delete {
 
     async fn run(&self, tx: &mut Tx) -> Result<()> {
         let project = find_managed(tx, &self.caller, &self.reference).await?;
+        if project.is_home() {
+            return Err(Refusal::forbidden("the home project belongs to the workspace and stays").into());
+        }
         remove(tx, &project.workspace, &project.id, self.now).await?;
         tx.scope(&project.workspace).audit().append(record(&self.caller, "project.delete", &project, self.now));
         Ok(())

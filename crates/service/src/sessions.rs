@@ -1,14 +1,19 @@
 //! Sessions: made, archived and deleted by people, never by an agent's tool call.
 
 use crate::paging::{Listed, Page};
-use crate::projects::{self, ProjectRef};
+use crate::projects::{self, ProjectRef, home};
 use crate::workspaces::{self, require_member};
-use crate::{Ctx, Error, Result, agents, idempotency, shared_context};
+use crate::{Ctx, Error, Result, agents, idempotency, rules, shared_context};
+use domain::agents::starter_pack;
 use domain::audit::AuditRecord;
 use domain::callers::{AgentRef, Caller, Credential, only_delivers};
-use domain::ids::{SessionId, UserId, WorkspaceId};
+use domain::ids::{ProjectId, SessionId, UserId, WorkspaceId};
+use domain::projects::HOME;
 use domain::roles::Role;
-use domain::sessions::{ContextCounters, Session, SessionConfig, SessionConfigChoice, SessionState, check_title};
+use domain::rules::Rules;
+use domain::sessions::{
+    ContextCounters, KeyConvention, Session, SessionConfig, SessionConfigChoice, SessionState, check_title,
+};
 use domain::times::Timestamp;
 use domain::tool_schemas::SHARED_CONTEXT;
 use domain::{Code, Refusal, policy};
@@ -146,15 +151,10 @@ pub async fn create(ctx: &Ctx, input: CreateSession) -> Result<Session> {
         check_title(title)?;
     }
     let config = input.config.settle()?;
-    let place = match input.project {
-        Some(id_or_name) => Place::Project(ProjectRef { id_or_name, workspace: input.workspace }),
-        None => {
-            let named = input.workspace.as_deref().unwrap_or("personal");
-            Place::Workspace(workspaces::named(named, &ctx.caller.user)?)
-        }
-    };
+    let place = Place::settle(ctx, input.project, input.workspace).await?;
     let (caller, now, uid) = (ctx.caller.clone(), ctx.now(), ctx.house.unique().simple().to_string());
-    let operation = Create { caller, now, id, uid, place, title: input.title, config };
+    let rules = rules::in_force(&ctx.house).await?;
+    let operation = Create { caller, now, id, uid, place, title: input.title, config, rules };
     idempotency::write(ctx, &WorkspaceId::personal(&ctx.caller.user), operation).await
 }
 
@@ -162,7 +162,39 @@ pub async fn create(ctx: &Ctx, input: CreateSession) -> Result<Session> {
 enum Place {
     Workspace(WorkspaceId),
     Project(ProjectRef),
+    /// The workspace's own project, made if this is its first use.
+    Home(home::Blank),
 }
+
+impl Place {
+    async fn settle(ctx: &Ctx, project: Option<String>, workspace: Option<String>) -> Result<Self> {
+        let user = &ctx.caller.user;
+        match project {
+            Some(name) if name == HOME => {
+                let workspace = workspaces::named(workspace.as_deref().unwrap_or("personal"), user)?;
+                let model = rules::in_force(&ctx.house).await?.workspace(&workspace).model;
+                Ok(Self::Home(home::Blank::new(ctx, &workspace, starter_pack(model.as_deref()))))
+            }
+            Some(id_or_name) => Ok(Self::Project(ProjectRef { id_or_name, workspace })),
+            None => Ok(Self::Workspace(workspaces::named(workspace.as_deref().unwrap_or("personal"), user)?)),
+        }
+    }
+
+    /// The workspace, the project, and what the project says about keys.
+    async fn open(&self, tx: &mut Tx, caller: &Caller, now: Timestamp) -> Result<Opened> {
+        let project = match self {
+            Self::Workspace(workspace) => {
+                require_member(tx, &caller.user, workspace).await?;
+                return Ok((workspace.clone(), None, None));
+            }
+            Self::Project(reference) => projects::find(tx, caller, reference).await?,
+            Self::Home(blank) => blank.open(tx, caller, now).await?,
+        };
+        Ok((project.workspace, Some(project.id), project.key_conventions))
+    }
+}
+
+type Opened = (WorkspaceId, Option<ProjectId>, Option<Vec<KeyConvention>>);
 
 struct Create {
     caller: Arc<Caller>,
@@ -172,6 +204,8 @@ struct Create {
     place: Place,
     title: Option<String>,
     config: SessionConfig,
+    /// What workspaces say about keys, where neither the session nor its project does.
+    rules: Arc<Rules>,
 }
 
 impl Operation for Create {
@@ -179,18 +213,12 @@ impl Operation for Create {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Session> {
-        let (workspace, project, conventions) = match &self.place {
-            Place::Workspace(workspace) => {
-                require_member(tx, &self.caller.user, workspace).await?;
-                (workspace.clone(), None, None)
-            }
-            Place::Project(reference) => {
-                let project = projects::find(tx, &self.caller, reference).await?;
-                (project.workspace, Some(project.id), project.key_conventions)
-            }
-        };
+        let (workspace, project, conventions) = self.place.open(tx, &self.caller, self.now).await?;
         let mut config = self.config.clone();
         config.key_conventions = config.key_conventions.or(conventions);
+        if config.key_conventions.is_none() {
+            config.key_conventions = self.rules.workspace(&workspace).key_conventions;
+        }
         let session = Session {
             workspace: workspace.clone(),
             id: self.id.clone(),

@@ -1,7 +1,7 @@
 //! People of the house.
 
 use crate::paging::{Listed, Page};
-use crate::{Ctx, Error, House, Result, idempotency, items, projects};
+use crate::{Ctx, Error, House, Result, idempotency, items, projects, rules, sessions};
 use domain::audit::{AuditRecord, HOUSE};
 use domain::callers::{Caller, Credential};
 use domain::ids::{UserId, WorkspaceId};
@@ -24,17 +24,18 @@ pub(crate) fn not_found() -> Refusal {
     Refusal::new(Code::UserNotFound, "there is no user of that name")
 }
 
+/// In whose name the house itself acts.
+pub(crate) fn operator_caller() -> Result<Caller> {
+    let user = UserId::parse(OWNER)?;
+    let participant = Participant::of_user(&user);
+    Ok(Caller { participant, user, role: Role::Admin, credential: Credential::Operator })
+}
+
 /// Makes the owner if nobody is there yet. Answers whether it did.
 pub(crate) async fn ensure_owner(house: &House) -> Result<bool> {
-    let id = UserId::parse(OWNER)?;
-    let caller = Caller {
-        participant: Participant::of_user(&id),
-        user: id.clone(),
-        role: Role::Admin,
-        credential: Credential::Operator,
-    };
+    let caller = operator_caller()?;
     let now = house.now();
-    let user = User { id, role: Role::Admin, created_at: now };
+    let user = User { id: caller.user.clone(), role: Role::Admin, created_at: now };
     let record = AuditRecord::new(&caller, "house.build", now);
     match house.store().write(&house_chain(), Add { user, record }).await {
         Ok(_) => Ok(true),
@@ -72,6 +73,9 @@ impl Operation for Add {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<User> {
+        if !rules::read(tx).await?.has_role(&self.user.role) {
+            return Err(domain::roles::unknown().into());
+        }
         if !tx.create_user(&self.user).await? {
             let message = "that name is taken; the name of a removed user is never given again";
             return Err(Refusal::new(Code::UserExists, message).into());
@@ -134,6 +138,10 @@ impl Operation for SetRole {
 
     async fn run(&self, tx: &mut Tx) -> Result<User> {
         let user = tx.user(&self.id).await?.ok_or_else(not_found)?;
+        require_not_of_file(tx, &self.id).await?;
+        if !rules::read(tx).await?.has_role(&self.role) {
+            return Err(domain::roles::unknown().into());
+        }
         if self.role != Role::Admin {
             keep_an_admin(tx, &user).await?;
         }
@@ -144,8 +152,16 @@ impl Operation for SetRole {
     }
 }
 
+/// What the file says of somebody is changed in the file.
+async fn require_not_of_file(tx: &mut Tx, id: &UserId) -> Result<()> {
+    match tx.known_user(id).await?.and_then(|known| known.file_role) {
+        None => Ok(()),
+        Some(_) => Err(domain::workspaces::defined_in_file("users").into()),
+    }
+}
+
 async fn keep_an_admin(tx: &mut Tx, user: &User) -> Result<()> {
-    if user.role == Role::Admin && !tx.has_other_admin(&user.id).await? {
+    if user.role == Role::Admin && !tx.has_other_admin(Some(&user.id)).await? {
         return Err(Refusal::forbidden("this is the last admin: make another one first").into());
     }
     Ok(())
@@ -171,17 +187,21 @@ impl Operation for Remove {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<()> {
-        let user = tx.user(&self.id).await?.ok_or_else(not_found)?;
-        if user.id.name() == OWNER {
+        // Also somebody who is out, because the file does not name them any more.
+        tx.known_user(&self.id).await?.filter(|known| !known.removed).ok_or_else(not_found)?;
+        if self.id.name() == OWNER {
             return Err(Refusal::forbidden("the owner stays: the house's own machine acts in this name").into());
         }
-        keep_an_admin(tx, &user).await?;
+        require_not_of_file(tx, &self.id).await?;
+        if let Some(user) = tx.user(&self.id).await? {
+            keep_an_admin(tx, &user).await?;
+        }
         let personal = WorkspaceId::personal(&self.id);
         for project in tx.scope(&personal).projects().ids().await? {
             projects::remove(tx, &personal, &project, self.now).await?;
         }
-        for session in tx.sessions_of(&personal).await? {
-            tx.scope(&personal).sessions().remove(&session).await?;
+        for (session, uid) in tx.sessions_of(&personal).await? {
+            sessions::remove(tx, &personal, (&session, &uid), self.now).await?;
         }
         items::remove_scope(tx, &ItemScope::of_user(&self.id)).await?;
         tx.remove_publications_of(&self.id).await?;

@@ -6,12 +6,14 @@
 
 mod agents;
 mod audit;
+mod bindings;
 mod connection;
 mod entries;
 mod error;
 mod events;
 mod fan_out;
 mod history;
+mod house_rules;
 mod idempotency;
 #[cfg(all(test, feature = "interleavings"))]
 mod interleavings;
@@ -39,11 +41,14 @@ mod tx;
 #[cfg(test)]
 mod upgrades;
 mod users;
+mod workspaces;
 
 pub use audit::{ChainFault, ChainPosition};
+pub use bindings::{BoundPlace, KnownIdentity};
 pub use error::{Error, Result};
 pub use events::Retention;
 pub use fan_out::{Bell, News, Watch};
+pub use house_rules::AcceptedRules;
 pub use idempotency::{Claim, StoredOutcome};
 pub use leases::Lease;
 pub use operation::Operation;
@@ -52,3 +57,5 @@ pub use shared::{Condition, WriterFigures};
 pub use snapshots::FrozenEntry;
 pub use store::{Options, Storage, Store};
 pub use tx::Tx;
+pub use users::KnownUser;
+pub use workspaces::{Grant, WorkspaceRow};

@@ -103,6 +103,18 @@ impl Projects<'_> {
         Ok(created == 1)
     }
 
+    pub async fn named(&mut self, name: &str) -> Result<Option<Project>> {
+        let row = self
+            .tx
+            .query_one(
+                "SELECT workspace, id, name, key_conventions, created_by, created_at, sum FROM projects
+                  WHERE workspace = $1 AND name = $2",
+                params![self.workspace.as_str(), name],
+            )
+            .await?;
+        row.map(read).transpose()
+    }
+
     pub async fn is_name_taken(&mut self, name: &str, by_other_than: &ProjectId) -> Result<bool> {
         let row = self
             .tx

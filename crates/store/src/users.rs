@@ -1,11 +1,12 @@
-//! People, and which workspaces they belong to. House rows: no workspace owns them.
+//! People. House rows: no workspace owns them. Somebody is there while the file or an admin says so.
 
 use crate::rows::{Row, params};
 use crate::{Error, Result, Tx};
 use domain::ids::{UserId, WorkspaceId};
 use domain::roles::Role;
 use domain::times::Timestamp;
-use domain::users::{Membership, User};
+use domain::users::User;
+use domain::workspaces::Source;
 
 fn read(mut row: Row) -> Result<User> {
     Ok(User {
@@ -15,11 +16,34 @@ fn read(mut row: Row) -> Result<User> {
     })
 }
 
+/// What the house knows of a name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KnownUser {
+    pub id: UserId,
+    /// The role that the file gives.
+    pub file_role: Option<Role>,
+    /// Whether an admin added them.
+    pub by_admin: bool,
+    /// Removed for good: the name is never given again.
+    pub removed: bool,
+}
+
+/// Reads `id, file_role, by_admin, removed_at`.
+fn read_known(mut row: Row) -> Result<KnownUser> {
+    Ok(KnownUser {
+        id: UserId::from_trusted(row.text()?),
+        file_role: row.optional_text()?.map(Role::from),
+        by_admin: row.integer()? == 1,
+        removed: row.optional_time()?.is_some(),
+    })
+}
+
 impl Tx {
     pub async fn user(&mut self, id: &UserId) -> Result<Option<User>> {
         let row = self
             .query_one(
-                "SELECT id, role, created_at FROM users WHERE id = $1 AND removed_at IS NULL",
+                "SELECT id, COALESCE(file_role, role), created_at FROM users
+                  WHERE id = $1 AND removed_at IS NULL AND (by_admin = 1 OR file_role IS NOT NULL)",
                 params![id.as_str()],
             )
             .await?;
@@ -29,19 +53,62 @@ impl Tx {
     pub async fn users_page(&mut self, after: &str, limit: u64) -> Result<Vec<User>> {
         let rows = self
             .query(
-                "SELECT id, role, created_at FROM users WHERE removed_at IS NULL AND id > $1 ORDER BY id LIMIT $2",
+                "SELECT id, COALESCE(file_role, role), created_at FROM users
+                  WHERE removed_at IS NULL AND (by_admin = 1 OR file_role IS NOT NULL) AND id > $1
+                  ORDER BY id LIMIT $2",
                 params![after, limit],
             )
             .await?;
         rows.into_iter().map(read).collect()
     }
 
-    /// Makes the user with a personal workspace. Answers whether the name was free, now and before.
+    /// What is known of a name, also of somebody who is out or was removed.
+    pub async fn known_user(&mut self, id: &UserId) -> Result<Option<KnownUser>> {
+        let row = self
+            .query_one("SELECT id, file_role, by_admin, removed_at FROM users WHERE id = $1", params![id.as_str()])
+            .await?;
+        row.map(read_known).transpose()
+    }
+
+    pub async fn users_of_file(&mut self) -> Result<Vec<KnownUser>> {
+        let rows = self
+            .query(
+                "SELECT id, file_role, by_admin, removed_at FROM users WHERE file_role IS NOT NULL ORDER BY id",
+                params![],
+            )
+            .await?;
+        rows.into_iter().map(read_known).collect()
+    }
+
+    /// Makes the user with a personal workspace, or lets one in again who is out. Answers whether the name was free to
+    /// be given so.
     pub async fn create_user(&mut self, user: &User) -> Result<bool> {
+        let returned = self
+            .execute(
+                "UPDATE users SET by_admin = 1, role = $2
+                  WHERE id = $1 AND removed_at IS NULL AND by_admin = 0 AND file_role IS NULL",
+                params![user.id.as_str(), user.role.as_str()],
+            )
+            .await?;
+        if returned == 1 {
+            self.settle_members(None, Some(&user.id)).await?;
+            return Ok(true);
+        }
+        self.insert_user(user, Source::Admin).await
+    }
+
+    /// Lets the file name a user, who is made if need be.
+    pub async fn create_user_of_file(&mut self, user: &User) -> Result<()> {
+        self.insert_user(user, Source::File).await?;
+        self.set_file_role(&user.id, Some(&user.role)).await
+    }
+
+    async fn insert_user(&mut self, user: &User, source: Source) -> Result<bool> {
         let created = self
             .execute(
-                "INSERT INTO users (id, role, created_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING",
-                params![user.id.as_str(), user.role.as_str(), user.created_at],
+                "INSERT INTO users (id, role, created_at, by_admin) VALUES ($1, $2, $3, $4)
+                 ON CONFLICT (id) DO NOTHING",
+                params![user.id.as_str(), user.role.as_str(), user.created_at, i64::from(source == Source::Admin)],
             )
             .await?;
         if created == 0 {
@@ -53,12 +120,16 @@ impl Tx {
             params![workspace.as_str(), user.id.as_str(), user.created_at],
         )
         .await?;
-        self.execute(
-            "INSERT INTO members (workspace, user_id) VALUES ($1, $2)",
-            params![workspace.as_str(), user.id.as_str()],
-        )
-        .await?;
+        self.grant_member(&workspace, &user.id, Source::Admin).await?;
+        self.settle_members(Some(&workspace), None).await?;
         Ok(true)
+    }
+
+    /// What the file says of somebody's role; nothing, if it does not name them any more.
+    pub async fn set_file_role(&mut self, id: &UserId, role: Option<&Role>) -> Result<()> {
+        self.execute("UPDATE users SET file_role = $1 WHERE id = $2", params![role.map(Role::as_str), id.as_str()])
+            .await?;
+        Ok(())
     }
 
     pub async fn set_role(&mut self, id: &UserId, role: &Role) -> Result<()> {
@@ -66,12 +137,14 @@ impl Tx {
         Ok(())
     }
 
-    /// Whether somebody other than `id` is an admin.
-    pub async fn has_other_admin(&mut self, id: &UserId) -> Result<bool> {
+    /// Whether somebody is an admin, other than `id`.
+    pub async fn has_other_admin(&mut self, id: Option<&UserId>) -> Result<bool> {
         let row = self
             .query_one(
-                "SELECT id FROM users WHERE role = 'admin' AND removed_at IS NULL AND id <> $1 LIMIT 1",
-                params![id.as_str()],
+                "SELECT id FROM users
+                  WHERE COALESCE(file_role, role) = 'admin' AND removed_at IS NULL
+                    AND (by_admin = 1 OR file_role IS NOT NULL) AND id <> $1 LIMIT 1",
+                params![id.map_or("", UserId::as_str)],
             )
             .await?;
         Ok(row.is_some())
@@ -79,7 +152,8 @@ impl Tx {
 
     /// Takes the user out of the house: memberships, tokens and codes end; the row stays so the name stays taken.
     pub async fn remove_user(&mut self, id: &UserId, at: Timestamp) -> Result<()> {
-        self.execute("UPDATE users SET removed_at = $1 WHERE id = $2", params![at, id.as_str()]).await?;
+        self.execute("UPDATE users SET removed_at = $1, file_role = NULL WHERE id = $2", params![at, id.as_str()])
+            .await?;
         self.execute(
             "UPDATE tokens SET revoked_at = $1 WHERE user_id = $2 AND revoked_at IS NULL",
             params![at, id.as_str()],
@@ -90,74 +164,14 @@ impl Tx {
             params![at, id.as_str()],
         )
         .await?;
-        self.execute("DELETE FROM members WHERE user_id = $1", params![id.as_str()]).await?;
+        let deletions = [
+            "DELETE FROM member_grants WHERE user_id = $1",
+            "DELETE FROM members WHERE user_id = $1",
+            "DELETE FROM identities WHERE user_id = $1",
+        ];
+        for sql in deletions {
+            self.execute(sql, params![id.as_str()]).await?;
+        }
         Ok(())
-    }
-
-    pub async fn memberships(&mut self, user: &UserId) -> Result<Vec<Membership>> {
-        let rows = self
-            .query(
-                "SELECT w.id, w.personal_of FROM members m JOIN workspaces w ON w.id = m.workspace
-                  WHERE m.user_id = $1 ORDER BY w.id",
-                params![user.as_str()],
-            )
-            .await?;
-        rows.into_iter()
-            .map(|mut row| {
-                let workspace = WorkspaceId::from_trusted(row.text()?);
-                let personal = row.optional_text()?.is_some_and(|owner| owner == user.as_str());
-                Ok(Membership { workspace, personal })
-            })
-            .collect()
-    }
-
-    pub async fn is_member(&mut self, user: &UserId, workspace: &WorkspaceId) -> Result<bool> {
-        let row = self
-            .query_one(
-                "SELECT workspace FROM members WHERE workspace = $1 AND user_id = $2",
-                params![workspace.as_str(), user.as_str()],
-            )
-            .await?;
-        Ok(row.is_some())
-    }
-
-    /// Makes a workspace that is nobody's own. Answers whether the name was free.
-    pub async fn create_workspace(&mut self, id: &WorkspaceId, at: Timestamp) -> Result<bool> {
-        let created = self
-            .execute(
-                "INSERT INTO workspaces (id, created_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING",
-                params![id.as_str(), at],
-            )
-            .await?;
-        Ok(created == 1)
-    }
-
-    /// Answers whether they were no member before.
-    pub async fn add_member(&mut self, workspace: &WorkspaceId, user: &UserId) -> Result<bool> {
-        let added = self
-            .execute(
-                "INSERT INTO members (workspace, user_id) VALUES ($1, $2) ON CONFLICT (workspace, user_id) DO NOTHING",
-                params![workspace.as_str(), user.as_str()],
-            )
-            .await?;
-        Ok(added == 1)
-    }
-
-    /// Answers whether they were a member until now.
-    pub async fn remove_member(&mut self, workspace: &WorkspaceId, user: &UserId) -> Result<bool> {
-        let removed = self
-            .execute(
-                "DELETE FROM members WHERE workspace = $1 AND user_id = $2",
-                params![workspace.as_str(), user.as_str()],
-            )
-            .await?;
-        Ok(removed == 1)
-    }
-
-    /// Every session of a workspace, for its removal.
-    pub async fn sessions_of(&mut self, workspace: &WorkspaceId) -> Result<Vec<domain::ids::SessionId>> {
-        let rows =
-            self.query("SELECT id FROM sessions WHERE workspace = $1 ORDER BY id", params![workspace.as_str()]).await?;
-        rows.into_iter().map(|mut row| row.text().map(domain::ids::SessionId::from_trusted)).collect()
     }
 }

@@ -1,10 +1,11 @@
-//! Workspaces of several people, which no door makes yet, and scopes that are nearly full.
+//! Workspaces of several people, made in one line, and scopes that are nearly full.
 
 use crate::world::World;
 use domain::ids::{AgentId, ItemId, ProjectId, UserId, WorkspaceId};
 use domain::items::{Item, ItemKey, ItemScope, NewValue, Stamp};
 use domain::projects::Project;
 use domain::times::Timestamp;
+use domain::workspaces::Source;
 use store::{Operation, Tx};
 
 impl World {
@@ -21,6 +22,11 @@ impl World {
         let workspace = WorkspaceId::parse(workspace).expect("a name");
         let operation = Leave { workspace: workspace.clone(), member: UserId::parse(member).expect("a user") };
         self.house.store().write(&workspace, operation).await.expect("written");
+    }
+
+    /// Puts rules in force as if the configuration file said so.
+    pub async fn declare(&self, declaration: domain::rules::Declaration) {
+        service::rules::apply(&self.house, declaration, "longhouse.yaml").await.expect("accepted");
     }
 
     /// Puts so many items, `filling-0` and so on, among those of a person's private agents.
@@ -70,11 +76,11 @@ impl Operation for Found {
     type Error = store::Error;
 
     async fn run(&self, tx: &mut Tx) -> store::Result<()> {
-        tx.create_workspace(&self.workspace, self.at).await?;
+        tx.create_workspace(&self.workspace, Source::Admin, self.at).await?;
         for member in &self.members {
-            tx.add_member(&self.workspace, member).await?;
+            tx.grant_member(&self.workspace, member, Source::Admin).await?;
         }
-        Ok(())
+        tx.settle_members(Some(&self.workspace), None).await
     }
 }
 
@@ -88,7 +94,8 @@ impl Operation for Leave {
     type Error = store::Error;
 
     async fn run(&self, tx: &mut Tx) -> store::Result<()> {
-        tx.remove_member(&self.workspace, &self.member).await?;
+        tx.withdraw_member(&self.workspace, &self.member, Source::Admin).await?;
+        tx.settle_members(Some(&self.workspace), None).await?;
         tx.rights_shrank();
         Ok(())
     }

@@ -69,7 +69,7 @@ impl Operation for Build {
 }
 
 fn agent(user: &UserId, at: Timestamp) -> Agent {
-    let shape = starter_pack()[0].clone();
+    let shape = starter_pack(None)[0].clone();
     Agent {
         workspace: domain::ids::WorkspaceId::personal(user),
         project: ProjectId::from_trusted("prj_1".into()),

@@ -30,7 +30,7 @@ impl Operation for StepDown {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<bool> {
-        let may = tx.has_other_admin(&user(self.0)).await?;
+        let may = tx.has_other_admin(Some(&user(self.0))).await?;
         // Room for the other one to do the same in between.
         linger(tx).await?;
         if may {

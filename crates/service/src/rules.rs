@@ -1,0 +1,140 @@
+//! The rules of the house: which are in force, and what became of the file they come from.
+
+mod apply;
+
+pub use apply::{apply, forget};
+
+use crate::{Ctx, Error, House, Result};
+use domain::Refusal;
+use domain::rules::{HouseRules, Rules};
+use domain::times::Timestamp;
+use domain::workspaces::WorkspaceSettings;
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use store::{Operation, Tx};
+
+/// Another server of the same house may have changed a rule: that is noticed after so long at the latest.
+const BELIEVED_MS: i64 = 1_000;
+
+/// What one house holds in memory.
+#[derive(Default)]
+pub(crate) struct Holding {
+    held: RwLock<Option<Held>>,
+    report: Mutex<Report>,
+}
+
+#[derive(Clone)]
+struct Held {
+    rules: Arc<Rules>,
+    version: u64,
+    epoch: u64,
+    looked_at: Timestamp,
+}
+
+/// What became of the configuration file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The file that this process reads.
+    pub origin: Option<String>,
+    /// Why the newest state of it was refused; what was accepted before stays in force.
+    pub problems: Vec<String>,
+    pub warnings: Vec<String>,
+}
+
+/// The rules as they are now.
+pub async fn in_force(house: &House) -> Result<Arc<Rules>> {
+    let (now, epoch) = (house.now(), *house.store().rights().borrow());
+    let held = house.rules().held.read().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some(held) = &held
+        && held.epoch == epoch
+        && now < held.looked_at.plus_ms(BELIEVED_MS)
+    {
+        return Ok(held.rules.clone());
+    }
+    let known = held.as_ref().map(|held| held.version);
+    let (version, fresh) = house.store().read(Load { known }).await?;
+    let rules = match (fresh, held) {
+        (Some(fresh), _) => Arc::new(fresh),
+        (None, Some(held)) => held.rules,
+        (None, None) => Arc::default(),
+    };
+    let held = Held { rules: rules.clone(), version, epoch, looked_at: now };
+    *house.rules().held.write().unwrap_or_else(PoisonError::into_inner) = Some(held);
+    Ok(rules)
+}
+
+/// Reads the rules, unless they are those that are known already.
+struct Load {
+    known: Option<u64>,
+}
+
+impl Operation for Load {
+    type Output = (u64, Option<Rules>);
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
+        let version = tx.rules_version().await?;
+        if self.known == Some(version) {
+            return Ok((version, None));
+        }
+        Ok((version, Some(read(tx).await?)))
+    }
+}
+
+/// The rules as this transaction sees them.
+pub(crate) async fn read(tx: &mut Tx) -> Result<Rules> {
+    let house: HouseRules = tx.accepted_rules().await?.rules;
+    let rows = tx.workspaces_with_settings().await?;
+    let open = rows.into_iter().filter(store::WorkspaceRow::is_open);
+    Ok(Rules { house, workspaces: open.map(|row| (row.id.clone(), row.settings())).collect() })
+}
+
+/// Whether everything that a workspace's settings name is there.
+pub(crate) async fn check_names(tx: &mut Tx, settings: &WorkspaceSettings) -> Result<()> {
+    let house = tx.accepted_rules().await?.rules;
+    let skills = settings.skills.as_deref().unwrap_or_default();
+    match skills.iter().find(|name| !house.skills.contains_key(*name)) {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("there is no skill `{name}` in the skills folder, or the file did not load it");
+            Err(Refusal::invalid_field("skills", message).into())
+        }
+    }
+}
+
+/// Notes that a new state of the file was accepted.
+pub fn note_accepted(house: &House, origin: &str, warnings: Vec<String>) {
+    note(house, Report { origin: Some(origin.to_owned()), problems: Vec::new(), warnings });
+}
+
+/// Notes that a new state of the file was refused, and why.
+pub fn note_refused(house: &House, problems: Vec<String>) {
+    let before = report(house);
+    note(house, Report { problems, ..before });
+}
+
+fn note(house: &House, report: Report) {
+    *house.rules().report.lock().unwrap_or_else(PoisonError::into_inner) = report;
+}
+
+pub(crate) fn report(house: &House) -> Report {
+    house.rules().report.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// What became of the file, and when the rules in force were accepted.
+pub async fn look(ctx: &Ctx) -> Result<(Report, store::AcceptedRules)> {
+    ctx.caller.require_admin()?;
+    let accepted = ctx.house.store().read(Accepted).await?;
+    Ok((report(&ctx.house), accepted))
+}
+
+struct Accepted;
+
+impl Operation for Accepted {
+    type Output = store::AcceptedRules;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<store::AcceptedRules> {
+        Ok(tx.accepted_rules().await?)
+    }
+}

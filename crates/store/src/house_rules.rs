@@ -1,0 +1,66 @@
+//! What the configuration file says for the whole house, and the number that moves with every change of a rule.
+
+use crate::rows::{from_json, params, to_json};
+use crate::sums::{self, Sum};
+use crate::{Result, Tx};
+use domain::rules::HouseRules;
+use domain::times::Timestamp;
+
+/// What the file said when it was last accepted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AcceptedRules {
+    pub version: u64,
+    /// The file; `None` if none was ever accepted.
+    pub origin: Option<String>,
+    pub rules: HouseRules,
+    pub applied_at: Option<Timestamp>,
+}
+
+fn sum(document: &str) -> i64 {
+    Sum::default().text(document).finish()
+}
+
+impl Tx {
+    pub async fn rules_version(&mut self) -> Result<u64> {
+        let row = self.query_one("SELECT version FROM house_rules WHERE id = 1", params![]).await?;
+        row.map_or(Ok(0), |mut row| row.count())
+    }
+
+    pub async fn accepted_rules(&mut self) -> Result<AcceptedRules> {
+        let row = self
+            .query_one("SELECT version, origin, document, applied_at, sum FROM house_rules WHERE id = 1", params![])
+            .await?;
+        let Some(mut row) = row else { return Ok(AcceptedRules::default()) };
+        let (version, origin, document) = (row.count()?, row.optional_text()?, row.text()?);
+        let applied_at = row.optional_time()?;
+        sums::check(row.optional_integer()?, || sum(&document), "the rules of the house")?;
+        Ok(AcceptedRules { version, origin, rules: from_json(&document)?, applied_at })
+    }
+
+    /// Keeps what the file says. Whoever changes any rule calls `rules_changed` too.
+    pub async fn save_rules(&mut self, origin: Option<&str>, rules: &HouseRules, at: Timestamp) -> Result<()> {
+        let document = to_json(rules)?;
+        self.execute(
+            "INSERT INTO house_rules (id, version, origin, document, applied_at, sum) VALUES (1, 0, $1, $2, $3, $4)
+             ON CONFLICT (id) DO UPDATE SET origin = $1, document = $2, applied_at = $3, sum = $4",
+            params![origin, &*document, at, sum(&document)],
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// Everybody who holds rules in memory reads them anew, here at once and elsewhere within a second.
+    pub async fn rules_changed(&mut self) -> Result<()> {
+        let moved = self.execute("UPDATE house_rules SET version = version + 1 WHERE id = 1", params![]).await?;
+        if moved == 0 {
+            let empty = to_json(&HouseRules::default())?;
+            self.execute(
+                "INSERT INTO house_rules (id, version, document, sum) VALUES (1, 1, $1, $2)",
+                params![&*empty, sum(&empty)],
+            )
+            .await?;
+        }
+        self.rights_shrank();
+        Ok(())
+    }
+}
