@@ -30,6 +30,7 @@ pub(super) fn problem(error: &ScanError, text: &str) -> Problem {
         ErrorKind::MismatchedFlowCollectionEnd { .. } | ErrorKind::MisplacedFlowCollectionEnd => {
             ("this bracket closes nothing that is open", "the bracket that matches the last opened one")
         }
+        ErrorKind::InvalidColonPlacement => ("`:` does not fit here", "a comma or a closing bracket before it"),
         ErrorKind::MappingValueNotAllowed => {
             ("`: ` inside a value that has no quotes", "quotation marks around it, or the key on a line of its own")
         }
