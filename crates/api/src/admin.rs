@@ -13,14 +13,14 @@ use axum::http::StatusCode;
 use domain::ids::{TokenId, UserId};
 use domain::roles::Role;
 use protocol::admin::{
-    AuditFault, AuditList, AuditVerdict, Backup, ContextInspection, CreateBackup, CreateUser, PatchUser, SignInLink,
-    User, UserList,
+    AuditFault, AuditList, AuditVerdict, Backup, ConfigReport, ContextInspection, CreateBackup, CreateUser, PatchUser,
+    SignInLink, User, UserList,
 };
 use protocol::errors::ErrorBody;
 use protocol::health::Health;
 use service::paging::Page;
 use service::sessions::SessionRef;
-use service::{audit, backups, doctor, shared_context, sign_in, tokens, users};
+use service::{audit, backups, doctor, rules, shared_context, sign_in, tokens, users};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -35,6 +35,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(back_up))
         .routes(routes!(inspect))
         .routes(routes!(examine))
+        .routes(routes!(config))
 }
 
 /// Add a person.
@@ -127,6 +128,19 @@ async fn examine(State(app): State<App>, Signed { ctx, .. }: Signed) -> Result<J
     let mut checks = doctor::examine(&ctx).await?;
     checks.extend(app.deviations());
     Ok(Json(health::render(checks)))
+}
+
+/// What became of the configuration file: which one is in force, and why its newest state was refused, if it was.
+#[utoipa::path(get, path = "/admin/config", tag = "admin", responses((status = 200, body = ConfigReport)))]
+async fn config(Signed { ctx, .. }: Signed) -> Result<Json<ConfigReport>> {
+    let (report, accepted) = rules::look(&ctx).await?;
+    Ok(Json(ConfigReport {
+        file: report.origin,
+        in_force: accepted.origin,
+        applied_at: accepted.applied_at,
+        problems: report.problems,
+        warnings: report.warnings,
+    }))
 }
 
 /// The whole shared context of a session, for its creator and for admins. Looking is written down.

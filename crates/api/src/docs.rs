@@ -36,6 +36,7 @@ fn render(document: &Value) -> String {
         "tokens",
         "identity",
         "house",
+        "workspaces",
         "admin",
     ];
     for tag in tags {

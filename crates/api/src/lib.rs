@@ -33,6 +33,7 @@ mod strict_json;
 mod tokens;
 mod tools;
 mod welcome;
+mod workspaces;
 
 pub use app::{App, Options};
 pub use health::TEMPORARY;

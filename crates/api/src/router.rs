@@ -5,7 +5,7 @@ use crate::errors::{Failure, Result};
 use crate::openapi::Contract;
 use crate::{
     admin, agents, docs, events, health, items, mcp, me, metrics, openapi, projects, sessions, shared_context, sign_in,
-    tokens, tools, welcome,
+    tokens, tools, welcome, workspaces,
 };
 use axum::Router;
 use axum::body::Body;
@@ -38,6 +38,7 @@ pub(crate) fn doors() -> OpenApiRouter<App> {
         .merge(events::routes())
         .merge(tools::routes())
         .merge(mcp::routes())
+        .merge(workspaces::routes())
         .merge(admin::routes())
 }
 

@@ -20,6 +20,7 @@ mod it {
     mod expiry;
     mod fuzz;
     mod history;
+    mod home_projects;
     mod hosts_and_origins;
     mod idempotency;
     mod item_events;
@@ -37,6 +38,7 @@ mod it {
     mod reconnects;
     mod reference_model;
     mod room;
+    mod rules_of_the_file;
     mod sessions;
     mod shared_context;
     mod sign_in;
@@ -44,4 +46,5 @@ mod it {
     mod tokens;
     mod users;
     mod workshop;
+    mod workspaces;
 }

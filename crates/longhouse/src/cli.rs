@@ -7,6 +7,7 @@ mod projects;
 mod sessions;
 mod tokens;
 mod usage;
+mod workspaces;
 
 pub(crate) use agents::{Agent, AgentOptions, Audience, CreateAgent, OneAgent, UpdateAgent};
 pub(crate) use context::{Context, ContextAction, WriteContext};
@@ -15,8 +16,9 @@ pub(crate) use projects::{InProject, OneProject, Project};
 pub(crate) use sessions::{OneSession, Session};
 pub(crate) use tokens::{CreateToken, Token};
 pub(crate) use usage::Usage;
+pub(crate) use workspaces::{OneWorkspace, Reply, Workspace, WorkspaceOptions};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 /// A self-hosted workspace platform for AI agents.
@@ -83,6 +85,9 @@ pub(crate) enum Command {
     Session(Session),
     /// The shared context of a session
     Context(Context),
+    /// Workspaces: who belongs together, what their agents may use and spend
+    #[command(subcommand)]
+    Workspace(Workspace),
     /// Projects: create, list, show, rename, delete
     #[command(subcommand)]
     Project(Project),
@@ -183,26 +188,24 @@ pub(crate) struct Mcp {
     pub(crate) participant: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Role {
-    Admin,
-    Member,
-    Guest,
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum User {
     /// Add a person
     #[command(after_help = "Example:\n  longhouse user add sean --role admin")]
     Add {
         name: String,
+        /// admin, member, guest, or one that the configuration file defines
         #[arg(long, default_value = "member")]
-        role: Role,
+        role: String,
     },
     /// The people of the house
     List,
     /// Change a person's role
-    Role { name: String, role: Role },
+    Role {
+        name: String,
+        /// admin, member, guest, or one that the configuration file defines
+        role: String,
+    },
     /// Take a person out, with everything that was only theirs
     Remove { name: String },
     /// Print a one-time link that signs a browser in

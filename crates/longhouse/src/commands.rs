@@ -11,6 +11,7 @@ mod projects;
 mod sessions;
 mod tokens;
 mod users;
+mod workspaces;
 
 use crate::cli::{self, Actor, Cli, Command, Place};
 use crate::client::Client;
@@ -43,6 +44,7 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
                     | Command::Token(_)
                     | Command::Session(cli::Session::Create { .. })
                     | Command::Project(cli::Project::Create { .. })
+                    | Command::Workspace(cli::Workspace::Create { .. })
             );
             let client = Client::connect(&place, makes).await?;
             let outcome = ask(&client, &place, command).await;
@@ -59,6 +61,7 @@ async fn ask(client: &Client, place: &Place, command: Command) -> Result<ExitCod
         Command::Token(command) => tokens::run(client, place.json, command).await?,
         Command::Session(command) => sessions::run(client, place.json, command).await?,
         Command::Context(command) => context::run(client, place.json, command).await?,
+        Command::Workspace(command) => workspaces::run(client, place.json, command).await?,
         Command::Project(command) => projects::run(client, place.json, command).await?,
         Command::Agent(command) => agents::run(client, place.json, command).await?,
         Command::Items(command) => items::run(client, place.json, command).await?,

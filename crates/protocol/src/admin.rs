@@ -94,6 +94,24 @@ pub struct Backup {
     pub path: String,
 }
 
+/// What became of the configuration file.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct ConfigReport {
+    /// The file that this server reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The file whose rules are in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_force: Option<String>,
+    /// When they were last changed by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub applied_at: Option<Timestamp>,
+    /// Why the file's newest state was refused; what was accepted before stays in force.
+    pub problems: Vec<String>,
+    pub warnings: Vec<String>,
+}
+
 /// The whole shared context of a session, access lists or not.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct ContextInspection {

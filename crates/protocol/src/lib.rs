@@ -10,3 +10,4 @@ pub mod publications;
 pub mod sessions;
 pub mod tokens;
 pub mod tools;
+pub mod workspaces;

@@ -2,7 +2,7 @@
 
 use crate::data_dir::{DATABASE, SECRET, SOCKET};
 use crate::health::{Check, Status, check};
-use crate::{Ctx, Result, audit};
+use crate::{Ctx, Result, audit, rules, workspaces};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -19,6 +19,7 @@ pub async fn examine(ctx: &Ctx) -> Result<Vec<Check>> {
         None => good("audit", format!("{} rows, every chain holds", verdict.rows)),
         Some(fault) => bad("audit", format!("{} at {}: {}", fault.workspace, fault.seq, fault.reason)),
     });
+    checks.extend(configuration(ctx).await?);
     checks.extend(modes(ctx.house.data_path()));
     let exposed = ctx.house.data_dir().exposed().iter();
     checks.extend(exposed.map(|note| bad("exposed", format!("{note} when it was opened: consider a new secret"))));
@@ -31,6 +32,20 @@ fn good(name: &'static str, detail: impl Into<String>) -> Check {
 
 fn bad(name: &'static str, detail: impl Into<String>) -> Check {
     Check { name, status: Status::Unhealthy, detail: detail.into() }
+}
+
+/// What is wrong with the file, and which workspaces may spend without a limit.
+async fn configuration(ctx: &Ctx) -> Result<Vec<Check>> {
+    let report = rules::report(&ctx.house);
+    let mut checks: Vec<Check> = report.problems.into_iter().map(|problem| bad("config", problem)).collect();
+    checks.extend(report.warnings.into_iter().map(|warning| good("config", warning)));
+    for workspace in ctx.house.store().scan(workspaces::Open).await? {
+        let limit = workspace.settings().budget.and_then(|budget| budget.daily);
+        if limit.is_none() {
+            checks.push(good("budget", format!("workspace `{}` has no daily budget: no limit", workspace.id)));
+        }
+    }
+    Ok(checks)
 }
 
 /// Nobody but the owner may look into the folder or at what is in it.

@@ -1,6 +1,6 @@
 //! Whether the house is well.
 
-use crate::House;
+use crate::{House, rules};
 use store::Condition;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +23,21 @@ pub struct Health {
 /// Writes waiting beyond this many are a sign that the disk does not keep up.
 const QUEUE_WORRYING: usize = 5_000;
 
+/// Whether the file as it is now is the one in force. What is wrong with it is for those who run the house.
+fn configuration(house: &House) -> Check {
+    let report = rules::report(house);
+    let (status, detail) = match (report.problems.len(), report.origin) {
+        (0, None) => (Status::Healthy, "no configuration file".to_owned()),
+        (0, Some(_)) => (Status::Healthy, "the configuration file is in force".to_owned()),
+        (count, _) => {
+            let detail =
+                format!("the configuration file has {count} problems: what was accepted before stays in force");
+            (Status::Degraded, detail)
+        }
+    };
+    Check { name: "config", status, detail }
+}
+
 pub fn check(house: &House) -> Health {
     let store = house.store();
     let (status, detail) = match store.condition() {
@@ -36,5 +51,5 @@ pub fn check(house: &House) -> Health {
     let waiting = store.waiting_writes();
     let status = if waiting > QUEUE_WORRYING { Status::Degraded } else { Status::Healthy };
     let queue = Check { name: "write_queue", status, detail: format!("{waiting} writes waiting") };
-    Health { checks: vec![database, queue] }
+    Health { checks: vec![database, queue, configuration(house)] }
 }

@@ -157,6 +157,19 @@ impl Operation for Get {
     }
 }
 
+/// Every open workspace that is nobody's own.
+pub(crate) struct Open;
+
+impl Operation for Open {
+    type Output = Vec<WorkspaceRow>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<WorkspaceRow>> {
+        let rows = tx.workspaces_page("", changes::WORKSPACES_MOST as u64).await?;
+        Ok(rows.into_iter().filter(WorkspaceRow::is_open).collect())
+    }
+}
+
 /// Finds a workspace that an admin changes; somebody's own has no members and places to change.
 async fn find_common(tx: &mut Tx, id: &WorkspaceId) -> Result<WorkspaceRow> {
     let row = tx.workspace(id).await?.ok_or_else(Refusal::workspace_not_found)?;

@@ -85,9 +85,9 @@ impl Tx {
     pub async fn create_user(&mut self, user: &User) -> Result<bool> {
         let returned = self
             .execute(
-                "UPDATE users SET by_admin = 1, role = $2
-                  WHERE id = $1 AND removed_at IS NULL AND by_admin = 0 AND file_role IS NULL",
-                params![user.id.as_str(), user.role.as_str()],
+                "UPDATE users SET by_admin = 1, role = $1
+                  WHERE id = $2 AND removed_at IS NULL AND by_admin = 0 AND file_role IS NULL",
+                params![user.role.as_str(), user.id.as_str()],
             )
             .await?;
         if returned == 1 {

@@ -81,7 +81,19 @@ fn table() -> Vec<Row> {
         Row("post", "/admin/audit/verify", Value::Null, ADMIN),
         Row("post", "/admin/backup", json!({}), ADMIN),
         Row("get", "/admin/doctor", Value::Null, ADMIN),
+        Row("get", "/admin/config", Value::Null, ADMIN),
         Row("get", "/admin/sessions/{session}/context", Value::Null, unseen),
+        Row("get", "/workspaces", Value::Null, own("200")),
+        Row("get", "/workspaces/{workspace}", Value::Null, own("404 WORKSPACE_NOT_FOUND")),
+        Row("post", "/admin/workspaces", json!({"name": "taken-over"}), ADMIN),
+        Row("get", "/admin/workspaces", Value::Null, ADMIN),
+        Row("get", "/admin/workspaces/{workspace}", Value::Null, ADMIN),
+        Row("patch", "/admin/workspaces/{workspace}", json!({"description": "taken over"}), ADMIN),
+        Row("delete", "/admin/workspaces/{workspace}", Value::Null, ADMIN),
+        Row("put", "/admin/workspaces/{workspace}/members/{user}", Value::Null, ADMIN),
+        Row("delete", "/admin/workspaces/{workspace}/members/{user}", Value::Null, ADMIN),
+        Row("post", "/admin/workspaces/{workspace}/bindings", json!({"channel": "http", "chat_id": "x"}), ADMIN),
+        Row("delete", "/admin/workspaces/{workspace}/bindings/{place}", Value::Null, ADMIN),
     ]
 }
 
@@ -103,6 +115,8 @@ pub(super) fn concrete(path: &str, token: &str) -> String {
         .replace("{agent}", "agent_coder")
         .replace("{tool}", "workspace_list")
         .replace("{publication}", "pub_1")
+        .replace("{workspace}", "den")
+        .replace("{place}", "http:x")
 }
 
 /// The owner with a session full of canaries; gives the owner's token and its id.
@@ -111,6 +125,8 @@ async fn owner_with_secrets(world: &World) -> (String, String) {
     let session = json!({"id": "plans", "title": CANARY});
     world.post("/sessions", &session).by(&owner).send().await.ok();
     world.write(&owner, "plans", CANARY, CANARY).await;
+    let den = json!({"name": "den", "description": CANARY, "members": ["owner"]});
+    world.post("/admin/workspaces", &den).by(&owner).send().await.ok();
     world.post("/my/projects", &json!({"name": "garden"})).by(&owner).send().await.ok();
     let agent = json!({"name": CANARY, "system_prompt": CANARY, "visibility": "shared"});
     world.post("/my/projects/garden/agents", &agent).by(&owner).send().await.ok();

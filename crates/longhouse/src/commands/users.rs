@@ -1,20 +1,12 @@
 //! `longhouse user …`
 
 use super::{all_pages, path};
-use crate::cli::{Actor, Role, User};
+use crate::cli::{Actor, User};
 use crate::client::Client;
 use crate::output::{cell, items, print};
 use anyhow::Result;
 use axum::http::Method;
 use serde_json::{Value, json};
-
-fn word(role: Role) -> &'static str {
-    match role {
-        Role::Admin => "admin",
-        Role::Member => "member",
-        Role::Guest => "guest",
-    }
-}
 
 fn described(user: &Value) -> String {
     format!("{} ({})", cell(&user["id"]), cell(&user["role"]))
@@ -24,7 +16,7 @@ pub(super) async fn run(client: &Client, json: bool, command: User) -> Result<()
     let nobody = Actor::default();
     match command {
         User::Add { name, role } => {
-            let answer = client.post(&nobody, "/admin/users", &json!({"name": name, "role": word(role)})).await?;
+            let answer = client.post(&nobody, "/admin/users", &json!({"name": name, "role": role})).await?;
             print(json, &answer, described)?;
         }
         User::List => {
@@ -33,7 +25,7 @@ pub(super) async fn run(client: &Client, json: bool, command: User) -> Result<()
         }
         User::Role { name, role } => {
             let path = path(&["admin", "users", &name], &[]);
-            let body = json!({"role": word(role)});
+            let body = json!({"role": role});
             let answer = client.call(&nobody, Method::PATCH, &path, Some(&body)).await?;
             print(json, &answer, described)?;
         }

@@ -1,7 +1,7 @@
 //! Which places of channels belong to a workspace by an admin's word.
 
 use super::{Workspace, find_common, seen};
-use crate::{Ctx, Error, Result};
+use crate::{Ctx, Error, Result, idempotency};
 use domain::audit::AuditRecord;
 use domain::ids::WorkspaceId;
 use domain::workspaces::{Binding, Source, defined_in_file};
@@ -17,7 +17,7 @@ pub async fn bind(ctx: &Ctx, workspace: &str, binding: Binding) -> Result<Worksp
     binding.place.check()?;
     let workspace = super::named(workspace, &ctx.caller.user)?;
     let record = ctx.audit("binding.add", ctx.now()).with("place", binding.place.as_key());
-    ctx.house.store().write(&workspace.clone(), Bind { workspace, binding, record }).await
+    idempotency::write(ctx, &workspace.clone(), Bind { workspace, binding, record }).await
 }
 
 struct Bind {

@@ -11,7 +11,7 @@ use domain::{Code, Refusal};
 use store::{Operation, Tx, WorkspaceRow};
 
 /// Most workspaces that are nobody's own.
-const WORKSPACES_MOST: usize = 1_000;
+pub(super) const WORKSPACES_MOST: usize = 1_000;
 
 #[derive(Debug, Clone, Default)]
 pub struct CreateWorkspace {
