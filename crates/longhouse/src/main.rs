@@ -8,7 +8,6 @@
 mod cli;
 mod client;
 mod commands;
-#[allow(dead_code)]
 mod config;
 mod mcp;
 mod output;
