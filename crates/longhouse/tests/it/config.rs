@@ -63,7 +63,7 @@ fn a_right_file_is_ok_and_a_wrong_one_is_told_whole() {
     let config = home.config().display().to_string();
     assert_eq!(
         text(&right.stdout),
-        format!("warning: {config}:4:36: the node `box` is not paired yet\nok, 1 warning\n")
+        format!("warning: {config}:4:35: the node `box` is not paired yet\nok, 1 warning\n")
     );
     home.write("users:\n  sean: { role: amin }\nworkspaces:\n  lab: { menbers: [sean] }\n");
     let wrong = home.check(&[]);

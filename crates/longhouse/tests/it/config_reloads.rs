@@ -102,6 +102,10 @@ fn a_broken_edit_changes_nothing_says_why_and_is_mended() {
     assert!(running.has("lab") && !running.has("garden"));
     running.home.write(TWO);
     running.waits_for("the mended file", |running| running.has("garden"));
+    // Who is only there because the file says so cannot be named by a file that no longer does.
+    running.home.write("workspaces: { lab: { members: [sean] } }\n");
+    running.waits_for("the lost user", |running| running.log().contains("there is no user `sean`"));
+    assert!(running.has("lab"));
     fs::remove_file(running.home.config()).unwrap();
     running.waits_for("the missed file", |running| running.log().contains("there is no such file"));
     assert!(running.has("lab") && running.has("garden"));
