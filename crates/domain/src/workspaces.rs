@@ -119,24 +119,70 @@ pub struct SettingsChange {
     pub description: Option<Option<String>>,
     pub model: Option<Option<String>>,
     pub nodes: Option<Option<Vec<String>>>,
-    pub tools: Option<Option<ToolRules>>,
+    pub tools: Option<Option<ToolRulesChange>>,
     pub skills: Option<Option<Vec<String>>>,
-    pub budget: Option<Option<Budget>>,
+    pub budget: Option<Option<BudgetChange>>,
     pub key_conventions: Option<Option<Vec<KeyConvention>>>,
+}
+
+/// What a change says of tools: of allowed ones, of denied ones, or of both.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolRulesChange {
+    pub allow: Option<ToolSet>,
+    pub deny: Option<ToolSet>,
+}
+
+/// What a change says of a budget. A limit goes only when that is said: never because something else was.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BudgetChange {
+    pub daily: Option<Option<Micros>>,
+    pub member_daily: Option<Option<Micros>>,
+    pub members: Option<BTreeMap<UserId, Micros>>,
+    pub timezone: Option<Option<String>>,
+}
+
+impl ToolRulesChange {
+    fn onto(self, before: ToolRules) -> ToolRules {
+        ToolRules { allow: self.allow.unwrap_or(before.allow), deny: self.deny.unwrap_or(before.deny) }
+    }
+}
+
+impl BudgetChange {
+    fn onto(self, before: Budget) -> Budget {
+        Budget {
+            daily: self.daily.unwrap_or(before.daily),
+            member_daily: self.member_daily.unwrap_or(before.member_daily),
+            members: self.members.unwrap_or(before.members),
+            timezone: self.timezone.unwrap_or(before.timezone),
+        }
+    }
+}
+
+/// What is said of a workspace before a change of what admins say.
+#[derive(Debug, Clone, Copy)]
+pub struct Said<'a> {
+    pub admin: &'a WorkspaceSettings,
+    pub file: Option<&'a WorkspaceSettings>,
+    /// All together, with the template where it holds.
+    pub in_force: &'a WorkspaceSettings,
 }
 
 impl SettingsChange {
     /// What admins say from now on. What the file says is changed in the file: such a part is named in the refusal.
-    pub fn apply(self, admin: WorkspaceSettings, file: Option<&WorkspaceSettings>) -> Result<WorkspaceSettings> {
+    pub fn apply(self, said: Said<'_>) -> Result<WorkspaceSettings> {
         let nothing = WorkspaceSettings::default();
-        let file = file.unwrap_or(&nothing);
+        let (admin, file) = (said.admin.clone(), said.file.unwrap_or(&nothing));
+        let before = said.in_force.tools.clone().unwrap_or_default();
+        let tools = self.tools.map(|change| change.map(|change| change.onto(before)));
+        let before = said.in_force.budget.clone().unwrap_or_default();
+        let budget = self.budget.map(|change| change.map(|change| change.onto(before)));
         Ok(WorkspaceSettings {
             description: part("description", self.description, admin.description, file.description.is_some())?,
             model: part("model", self.model, admin.model, file.model.is_some())?,
             nodes: part("nodes", self.nodes, admin.nodes, file.nodes.is_some())?,
-            tools: part("tools", self.tools, admin.tools, file.tools.is_some())?,
+            tools: part("tools", tools, admin.tools, file.tools.is_some())?,
             skills: part("skills", self.skills, admin.skills, file.skills.is_some())?,
-            budget: part("budget", self.budget, admin.budget, file.budget.is_some())?,
+            budget: part("budget", budget, admin.budget, file.budget.is_some())?,
             key_conventions: part(
                 "key_conventions",
                 self.key_conventions,
@@ -331,10 +377,25 @@ mod tests {
     #[test]
     fn what_the_file_says_is_not_changed_at_run_time_and_the_rest_is() {
         let file = WorkspaceSettings { model: Some("gpt-4".into()), ..Default::default() };
+        let admin = WorkspaceSettings::default();
+        let said = Said { admin: &admin, file: Some(&file), in_force: &file };
         let change = SettingsChange { model: Some(None), ..Default::default() };
-        assert_eq!(change.apply(Default::default(), Some(&file)).unwrap_err().code, Code::DefinedInFile);
+        assert_eq!(change.apply(said).unwrap_err().code, Code::DefinedInFile);
         let change = SettingsChange { description: Some(Some("x".into())), ..Default::default() };
-        let admin = change.apply(Default::default(), Some(&file)).unwrap();
-        assert_eq!(file.or(admin).description.as_deref(), Some("x"));
+        let after = change.apply(said).unwrap();
+        assert_eq!(file.or(after).description.as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn a_limit_goes_only_when_that_is_said() {
+        let (admin, in_force) = (WorkspaceSettings::default(), personal_defaults());
+        let said = Said { admin: &admin, file: None, in_force: &in_force };
+        let zone = BudgetChange { timezone: Some(Some("Europe/Berlin".into())), ..Default::default() };
+        let change = SettingsChange { budget: Some(Some(zone)), ..Default::default() };
+        assert_eq!(change.apply(said).unwrap().budget.unwrap().daily, Some(Micros(5_000_000)));
+        let deny = ToolRulesChange { deny: Some(ToolSet::of(&["exec.*"])), ..Default::default() };
+        let change = SettingsChange { tools: Some(Some(deny)), ..Default::default() };
+        let tools = change.apply(said).unwrap().tools.unwrap();
+        assert_eq!(tools.allow, in_force.tools.clone().unwrap().allow);
     }
 }

@@ -20,4 +20,5 @@ mod it {
     mod slow_readers;
     mod small_disk;
     mod streams;
+    mod workspaces;
 }

@@ -86,6 +86,32 @@ pub struct Budget {
     pub timezone: Option<String>,
 }
 
+/// What changes of the tools; a list that is given replaces the one before.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChangeToolRules {
+    pub allow: Option<Vec<String>>,
+    pub deny: Option<Vec<String>>,
+}
+
+/// What changes of the budget; `null` takes a limit away, what is left out stays.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChangeBudget {
+    #[serde(deserialize_with = "present")]
+    #[schema(value_type = Option<f64>)]
+    pub daily_usd: Option<Option<Number>>,
+    #[serde(deserialize_with = "present")]
+    #[schema(value_type = Option<f64>)]
+    pub member_daily_usd: Option<Option<Number>>,
+    /// All of them: replaces those before.
+    #[schema(value_type = Option<BTreeMap<String, f64>>)]
+    pub members: Option<BTreeMap<String, Number>>,
+    #[serde(deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    pub timezone: Option<Option<String>>,
+}
+
 /// A place of a channel that belongs to the workspace.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Binding {
@@ -141,9 +167,9 @@ pub struct CreateWorkspace {
     pub description: Option<String>,
     pub model: Option<String>,
     pub nodes: Option<Vec<String>>,
-    pub tools: Option<ToolRules>,
+    pub tools: Option<ChangeToolRules>,
     pub skills: Option<Vec<String>>,
-    pub budget: Option<Budget>,
+    pub budget: Option<ChangeBudget>,
     pub key_conventions: Option<Vec<KeyConvention>>,
 }
 
@@ -161,14 +187,14 @@ pub struct ChangeWorkspace {
     #[schema(value_type = Option<Vec<String>>)]
     pub nodes: Option<Option<Vec<String>>>,
     #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<ToolRules>)]
-    pub tools: Option<Option<ToolRules>>,
+    #[schema(value_type = Option<ChangeToolRules>)]
+    pub tools: Option<Option<ChangeToolRules>>,
     #[serde(deserialize_with = "present")]
     #[schema(value_type = Option<Vec<String>>)]
     pub skills: Option<Option<Vec<String>>>,
     #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<Budget>)]
-    pub budget: Option<Option<Budget>>,
+    #[schema(value_type = Option<ChangeBudget>)]
+    pub budget: Option<Option<ChangeBudget>>,
     #[serde(deserialize_with = "present")]
     #[schema(value_type = Option<Vec<KeyConvention>>)]
     pub key_conventions: Option<Option<Vec<KeyConvention>>>,
@@ -209,11 +235,12 @@ impl TryFrom<ChangeWorkspace> for words::SettingsChange {
     }
 }
 
-impl TryFrom<ToolRules> for words::ToolRules {
+impl TryFrom<ChangeToolRules> for words::ToolRulesChange {
     type Error = Refusal;
 
-    fn try_from(rules: ToolRules) -> Result<Self> {
-        Ok(Self { allow: patterns("allow", &rules.allow)?, deny: patterns("deny", &rules.deny)? })
+    fn try_from(rules: ChangeToolRules) -> Result<Self> {
+        let read = |field, list: Option<Vec<String>>| list.map(|list| patterns(field, &list)).transpose();
+        Ok(Self { allow: read("allow", rules.allow)?, deny: read("deny", rules.deny)? })
     }
 }
 
@@ -237,16 +264,16 @@ fn dollars(field: &str, number: &Number) -> Result<Micros> {
     })
 }
 
-impl TryFrom<Budget> for words::Budget {
+impl TryFrom<ChangeBudget> for words::BudgetChange {
     type Error = Refusal;
 
-    fn try_from(budget: Budget) -> Result<Self> {
-        let optional = |field, number: Option<Number>| number.map(|number| dollars(field, &number)).transpose();
+    fn try_from(budget: ChangeBudget) -> Result<Self> {
         let member = |(name, number): (String, Number)| Ok((UserId::parse(&name)?, dollars("members", &number)?));
+        let members = budget.members.map(|members| members.into_iter().map(member).collect::<Result<_>>());
         Ok(Self {
-            daily: optional("daily_usd", budget.daily_usd)?,
-            member_daily: optional("member_daily_usd", budget.member_daily_usd)?,
-            members: budget.members.into_iter().map(member).collect::<Result<_>>()?,
+            daily: part(budget.daily_usd, |number| dollars("daily_usd", &number))?,
+            member_daily: part(budget.member_daily_usd, |number| dollars("member_daily_usd", &number))?,
+            members: members.transpose()?,
             timezone: budget.timezone,
         })
     }

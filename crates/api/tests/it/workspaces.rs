@@ -82,6 +82,11 @@ async fn a_change_says_only_what_changes_and_null_takes_away() {
     assert_eq!(seen["budget"]["members"], json!({"usr_ann": 0.000001}));
     assert_eq!(seen["budget"]["daily_usd"], json!(12.5));
     assert_eq!(world.get("/workspaces/den").by(&ann).send().await.ok(), seen);
+    let zone = change(&world, &owner, "den", &json!({"budget": {"timezone": "UTC"}, "tools": {"deny": []}})).await.ok();
+    assert_eq!(zone["budget"]["daily_usd"], json!(12.5), "a limit goes only when that is said");
+    assert_eq!(zone["tools"], json!({"allow": tools["allow"], "deny": []}));
+    let seen = change(&world, &owner, "den", &json!({"budget": {"daily_usd": null}})).await.ok();
+    assert_eq!((&seen["budget"]["daily_usd"], &seen["budget"]["member_daily_usd"]), (&Value::Null, &json!(3.0)));
     // Somebody's own follows the template but for what an admin says.
     let own = change(&world, &owner, "personal-usr_ann", &json!({"budget": {"daily_usd": 1}})).await.ok();
     assert_eq!(own["budget"]["daily_usd"], json!(1.0));

@@ -74,8 +74,10 @@ fn changes(options: WorkspaceOptions, no_budget: bool) -> Map<String, Value> {
     put("model", json!(options.model), options.model.is_some());
     put("skills", json!(options.skills), !options.skills.is_empty());
     put("nodes", json!(options.nodes), !options.nodes.is_empty());
-    let tools = json!({"allow": options.allow, "deny": options.deny});
-    put("tools", tools, !(options.allow.is_empty() && options.deny.is_empty()));
+    let lists = [("allow", options.allow), ("deny", options.deny)].into_iter().filter(|(_, list)| !list.is_empty());
+    let tools: Map<String, Value> = lists.map(|(field, list)| (field.to_owned(), json!(list))).collect();
+    let given = !tools.is_empty();
+    put("tools", Value::Object(tools), given);
     let budget = [
         ("daily_usd", options.daily_usd.map(Value::Number)),
         ("member_daily_usd", options.member_daily_usd.map(Value::Number)),

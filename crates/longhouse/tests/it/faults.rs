@@ -13,6 +13,7 @@ mod recovery;
 mod size_limit;
 mod strace;
 mod sync_kill;
+mod workspaces;
 
 use super::binary::{Server, ok};
 use super::door::Door;

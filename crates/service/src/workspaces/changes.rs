@@ -6,7 +6,7 @@ use crate::{Ctx, Error, Result, idempotency, projects, rules, sessions, users};
 use domain::audit::AuditRecord;
 use domain::ids::{UserId, WorkspaceId};
 use domain::times::Timestamp;
-use domain::workspaces::{SettingsChange, Source, WorkspaceSettings, defined_in_file, is_reserved};
+use domain::workspaces::{Said, SettingsChange, Source, WorkspaceSettings, defined_in_file, is_reserved};
 use domain::{Code, Refusal};
 use store::{Operation, Tx, WorkspaceRow};
 
@@ -23,7 +23,8 @@ pub struct CreateWorkspace {
 pub async fn create(ctx: &Ctx, input: CreateWorkspace) -> Result<Workspace> {
     ctx.caller.require_admin()?;
     let id = new_id(&input.name)?;
-    let settings = input.settings.apply(WorkspaceSettings::default(), None)?;
+    let nothing = WorkspaceSettings::default();
+    let settings = input.settings.apply(Said { admin: &nothing, file: None, in_force: &nothing })?;
     settings.check()?;
     let record = ctx.audit("workspace.create", ctx.now());
     let operation = Create { id: id.clone(), members: input.members, settings, now: ctx.now(), record };
@@ -109,7 +110,9 @@ impl Operation for Update {
     async fn run(&self, tx: &mut Tx) -> Result<Workspace> {
         let row = tx.workspace(&self.id).await?.filter(WorkspaceRow::is_open);
         let row = row.ok_or_else(Refusal::workspace_not_found)?;
-        let settings = self.change.clone().apply(row.admin.clone().unwrap_or_default(), row.file.as_ref())?;
+        let (admin, in_force) = (row.admin.clone().unwrap_or_default(), rules::read(tx).await?.workspace(&self.id));
+        let said = Said { admin: &admin, file: row.file.as_ref(), in_force: &in_force };
+        let settings = self.change.clone().apply(said)?;
         settings.check()?;
         rules::check_names(tx, &settings).await?;
         tx.save_workspace_settings(&self.id, row.file.as_ref(), Some(&settings)).await?;
