@@ -25,6 +25,10 @@ use std::process::ExitCode;
 
 pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
     let place = cli.place;
+    // It was a session's word once; passed over in silence it would leave out what was asked for.
+    if place.config.as_ref().is_some_and(|path| path.as_os_str().as_encoded_bytes().starts_with(b"{")) {
+        return Err(cli::Usage("--config names the configuration file; --settings gives those of a session").into());
+    }
     match cli.command {
         Command::Serve(options) => serve::run(&place, &options).await,
         Command::Mcp(options) => mcp::run(&place, &options).await,

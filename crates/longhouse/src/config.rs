@@ -59,8 +59,11 @@ pub(crate) fn load(path: &Path, known: &KnownPeople) -> Result<Loaded, Rejected>
     let mut skills_dir = beside(path, DEFAULT_SKILLS);
     let mut declaration = Declaration::default();
     if let Some(root) = &root {
-        findings.problems.extend(checks::check(root, &format::FILE));
-        meanings::find(root, known, &mut findings);
+        let checked = checks::check(root, &format::FILE);
+        findings.problems.extend(checked.problems);
+        if !checked.too_many {
+            meanings::find(root, known, &mut findings);
+        }
         if let Some(folder) = root.get("skills_dir").and_then(Node::text) {
             skills_dir = beside(path, folder);
         }

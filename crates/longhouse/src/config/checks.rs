@@ -1,25 +1,33 @@
 //! Where a tree differs from the shape it should have: every place, each with what was expected there.
 
 use super::nodes::{Entry, Kind, Node, Value};
-use super::problems::{Problem, Spot, nearest, quoted};
+use super::problems::{Problem, SHOWN_MOST, Spot, nearest, quoted};
 use super::shapes::{Fields, Shape, VARIABLE, Word, any_of};
 use domain::money::Micros;
 use regex::Regex;
 use std::collections::HashMap;
 
+/// What was found.
+pub(crate) struct Checked {
+    pub(crate) problems: Vec<Problem>,
+    /// Something is longer than the format allows: comparing all of it with all of it would take long.
+    pub(crate) too_many: bool,
+}
+
 /// Everything in `root` that is not as `shape` says.
-pub(crate) fn check(root: &Node, shape: &'static Shape) -> Vec<Problem> {
+pub(crate) fn check(root: &Node, shape: &'static Shape) -> Checked {
     let mut checker = Checker::default();
     // A file that says nothing is whole.
     if !root.is_null() {
         checker.node(root, shape);
     }
-    checker.problems
+    Checked { problems: checker.problems, too_many: checker.too_many }
 }
 
 #[derive(Default)]
 struct Checker {
     problems: Vec<Problem>,
+    too_many: bool,
     patterns: HashMap<&'static str, Option<Regex>>,
 }
 
@@ -60,7 +68,7 @@ impl Checker {
         for entry in entries {
             match shape.fields.iter().find(|field| field.name == entry.key) {
                 Some(field) => self.node(&entry.value, field.shape),
-                None => self.problems.push(unknown_key(entry, shape)),
+                None => self.problems.push(unknown_key(entry, shape, self.problems.len() < SHOWN_MOST)),
             }
         }
         let is_there = |name: &str| entries.iter().any(|entry| entry.key == name);
@@ -114,6 +122,7 @@ impl Checker {
         if number < least {
             self.problems.push(Problem::new(spot, "an empty list").expected(format!("at least {least}")));
         } else if number > most {
+            self.too_many = true;
             let problem = Problem::new(spot, format!("{number} are too many"));
             self.problems.push(problem.expected(format!("at most {most}")));
         }
@@ -186,13 +195,14 @@ impl Checker {
     }
 }
 
-fn unknown_key(entry: &Entry, shape: &Fields) -> Problem {
+/// `is_shown`: whether anybody will read it, so that looking for what was meant is worth the time.
+fn unknown_key(entry: &Entry, shape: &Fields, is_shown: bool) -> Problem {
     let names = || shape.fields.iter().map(|field| field.name);
     if entry.key == "<<" {
         return Problem::new(entry.key_spot, "`<<` merges nothing in YAML 1.2").expected("the keys written out");
     }
     let problem = Problem::new(entry.key_spot, format!("unknown key {}", quoted(&entry.key)));
-    match nearest(&entry.key, names()) {
+    match nearest(&entry.key, names().filter(|_| is_shown)) {
         Some(meant) => Problem { suggestion: Some(meant), ..problem },
         None => problem.expected(any_of(&names().map(|name| format!("`{name}`")).collect::<Vec<_>>())),
     }

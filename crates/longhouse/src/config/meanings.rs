@@ -8,7 +8,7 @@ mod places;
 
 use super::declarations::section;
 use super::nodes::{Entry, Node};
-use super::problems::{Problem, quoted};
+use super::problems::{Problem, SHOWN_MOST, quoted};
 use domain::ids::UserId;
 use std::collections::BTreeSet;
 
@@ -25,6 +25,14 @@ pub(crate) enum KnownPeople {
 pub(crate) struct Findings {
     pub(crate) problems: Vec<Problem>,
     pub(crate) warnings: Vec<Problem>,
+}
+
+impl Findings {
+    /// A problem with a name that is not known, and the known one that was probably meant: for as many as are shown.
+    pub(crate) fn unknown<'a>(&mut self, problem: Problem, name: &str, known: impl IntoIterator<Item = &'a str>) {
+        let is_shown = self.problems.len() < SHOWN_MOST;
+        self.problems.push(if is_shown { problem.suggest(name, known) } else { problem });
+    }
 }
 
 pub(crate) fn find(root: &Node, known: &KnownPeople, findings: &mut Findings) {

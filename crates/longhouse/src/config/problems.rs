@@ -71,7 +71,8 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}: {}", self.file, self.spot.line, self.spot.column, self.message)?;
+        let file: String = self.file.chars().flat_map(visible).collect();
+        write!(f, "{file}:{}:{}: {}", self.spot.line, self.spot.column, self.message)?;
         if let Some(expected) = &self.expected {
             write!(f, "; expected {expected}")?;
         }

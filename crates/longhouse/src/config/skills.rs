@@ -62,9 +62,8 @@ fn absent(wanted: &[&Node], names: &BTreeSet<String>, folder: &str, findings: &m
             continue;
         };
         let problem = Problem::new(node.spot, format!("there is no skill {}", quoted(name)))
-            .expected(format!("a folder of that name with a {DOCUMENT} in {folder}"))
-            .suggest(name, names.iter().map(String::as_str));
-        findings.problems.push(problem);
+            .expected(format!("a folder of that name with a {DOCUMENT} in {folder}"));
+        findings.unknown(problem, name, names.iter().map(String::as_str));
     }
 }
 
@@ -79,7 +78,8 @@ fn load_one(path: &Path, name: &str, loading: &mut Loading) -> Option<Skill> {
     let folder = opened.map_err(|error| loading.problems.push(unreadable(&shown, &error))).ok()?;
     let mut skill = documents::read(&folder, name, &shown, loading)?;
     folders::read_files(&folder, &shown, &mut skill, loading);
-    skill.warnings.extend(loading.warnings.iter().map(ToString::to_string));
+    let inside = format!("{shown}/");
+    skill.warnings.extend(loading.warnings.iter().map(|warning| warning.to_string().replace(&inside, "")));
     loading.problems.is_empty().then_some(skill)
 }
 

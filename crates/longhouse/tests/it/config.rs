@@ -113,6 +113,17 @@ fn the_file_is_the_named_one_or_the_usual_one_of_the_working_directory() {
 }
 
 #[test]
+fn a_sessions_settings_are_not_taken_for_the_file() {
+    let home = Home::new("");
+    let output = run(&home.data(), &["session", "create", "s", "--config", "{\"acl\": true}"]);
+    assert!(output.status.code() == Some(2) && text(&output.stderr).contains("--settings"), "{}", text(&output.stderr));
+    ok(
+        &home.data(),
+        &["session", "create", "s", "--settings", "{\"acl\": true}", "--config", home.config().to_str().unwrap()],
+    );
+}
+
+#[test]
 fn what_is_not_a_file_is_refused_without_waiting() {
     let home = Home::new("");
     for odd in ["/dev/zero", "/", "/dev/null"] {

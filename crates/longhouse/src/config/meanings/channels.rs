@@ -27,9 +27,8 @@ fn routes(root: &Node, findings: &mut Findings) {
     for route in below("routes") {
         if let Some(name) = route.value.text().filter(|name| !providers.contains(name)) {
             let problem = Problem::new(route.value.spot, format!("there is no provider {}", quoted(name)))
-                .expected("a name under `models.providers`")
-                .suggest(name, providers.iter().copied());
-            findings.problems.push(problem);
+                .expected("a name under `models.providers`");
+            findings.unknown(problem, name, providers.iter().copied());
         }
     }
 }

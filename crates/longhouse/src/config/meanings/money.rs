@@ -32,11 +32,10 @@ pub(super) fn find(root: &Node, findings: &mut Findings) {
 fn zone(scope: &Node, findings: &mut Findings) {
     let Some(node) = scope.at(&["budget", "timezone"]) else { return };
     let Some(name) = node.text().filter(|name| time_zone(name).is_none()) else { return };
-    let known: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
     let problem = Problem::new(node.spot, format!("there is no time zone {}", quoted(name)))
-        .expected("an IANA name such as `Europe/Berlin`")
-        .suggest(name, known.iter().map(String::as_str));
-    findings.problems.push(problem);
+        .expected("an IANA name such as `Europe/Berlin`");
+    let known: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
+    findings.unknown(problem, name, known.iter().map(String::as_str));
 }
 
 /// Whether the file says what a model costs. The longest pattern does not matter here: any that fits has a price.

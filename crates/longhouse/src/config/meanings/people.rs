@@ -60,7 +60,7 @@ impl People {
         }
         let problem = Problem::new(spot, format!("there is no user {}", quoted(name)));
         let problem = problem.expected("a name under `users`, or somebody who is in the house already");
-        findings.problems.push(problem.suggest(id.name(), self.names.iter().map(String::as_str)));
+        findings.unknown(problem, id.name(), self.names.iter().map(String::as_str));
         None
     }
 }
@@ -73,9 +73,8 @@ fn roles(root: &Node, findings: &mut Findings) {
         if !Role::from(name.to_owned()).is_built_in() && !defined.contains(&name) {
             let built_in = ["admin", "member", "guest"];
             let problem = Problem::new(role.spot, format!("there is no role {}", quoted(name)))
-                .expected("`admin`, `member`, `guest` or a role under `roles`")
-                .suggest(name, built_in.into_iter().chain(defined.iter().copied()));
-            findings.problems.push(problem);
+                .expected("`admin`, `member`, `guest` or a role under `roles`");
+            findings.unknown(problem, name, built_in.into_iter().chain(defined.iter().copied()));
         }
     }
 }
@@ -114,10 +113,9 @@ fn members(workspace: &Entry, people: &People, findings: &mut Findings) {
     let limits = workspace.value.at(&["budget", "members"]).map(Node::entries).unwrap_or_default();
     for limit in limits {
         if UserId::parse(&limit.key).is_ok_and(|id| !members.contains(&id)) {
-            let names: Vec<&str> = members.iter().map(UserId::name).collect();
             let message = format!("{} is not a member of {}", quoted(&limit.key), quoted(&workspace.key));
             let problem = Problem::new(limit.key_spot, message).expected("a name under `members`");
-            findings.problems.push(problem.suggest(&limit.key, names));
+            findings.unknown(problem, &limit.key, members.iter().map(UserId::name));
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::folders::Folder;
 use super::{DOCUMENT, Loading, revealed, unreadable};
 use crate::config::nodes::{Kind, Node};
-use crate::config::parsing;
 use crate::config::problems::{Problem, Spot, quoted};
+use crate::config::{hidden, parsing};
 use domain::skills::Skill;
 use std::collections::BTreeMap;
 
@@ -124,7 +124,5 @@ fn wishes(root: &Node) -> Vec<String> {
     let words = node.text().into_iter().flat_map(|text| text.split([' ', ',', '\n']));
     let listed = node.list().iter().filter_map(Node::text);
     let all = words.chain(listed).map(str::trim).filter(|wish| !wish.is_empty());
-    all.take(WISHES_MOST)
-        .map(|wish| super::super::hidden::reveal(wish).0.chars().take(WISH_LONGEST).collect())
-        .collect()
+    all.take(WISHES_MOST).map(|wish| hidden::reveal(wish).0.chars().take(WISH_LONGEST).collect()).collect()
 }

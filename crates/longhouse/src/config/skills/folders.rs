@@ -1,8 +1,8 @@
 //! Folders that are walked without following a link: every step is taken from the open folder above it.
 
 use super::{DOCUMENT, Loading, revealed, unreadable};
-use crate::config::files;
 use crate::config::problems::{Problem, Spot, quoted};
+use crate::config::{files, hidden};
 use domain::skills::Skill;
 use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 use std::io;
@@ -127,7 +127,7 @@ impl Walk<'_> {
             return self.loading.problems.push(problem.expected("at most 256 KiB with the text of SKILL.md"));
         }
         let text = revealed(&text, 1, &shown, self.loading);
-        self.skill.files.insert(path, text);
+        self.skill.files.insert(hidden::reveal(&path).0, text);
     }
 
     fn warn(&mut self, path: &str, message: &str) {

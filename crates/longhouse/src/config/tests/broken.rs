@@ -238,6 +238,28 @@ fn files_without_end_are_refused_soon() {
 }
 
 #[test]
+fn files_of_nothing_but_mistakes_are_answered_soon() {
+    let users: String = (0..9_000).map(|n| format!("  user-{n}: {{}}\n")).collect();
+    let strangers: String = (0..1_000).map(|n| format!("stranger-{n}, ")).collect();
+    let workspaces: String = (0..60).map(|n| format!("  w{n}: {{ members: [{strangers}] }}\n")).collect();
+    let keys: String = (0..40_000).map(|n| format!("key{n}: 1\n")).collect();
+    let mystery: String =
+        (0..900).map(|n| format!("  w{n}: {{ model: m{n}, budget: {{ daily_usd: 1 }} }}\n")).collect();
+    let prices: String =
+        (0..900).map(|n| format!("    \"*a*b*{n}\": {{ input_per_mtok: 1, output_per_mtok: 1 }}\n")).collect();
+    let cases = [
+        (format!("users:\n{users}workspaces:\n{workspaces}"), 60_000),
+        (keys, 40_000),
+        (format!("workspaces:\n{mystery}models:\n  prices:\n{prices}"), 900),
+    ];
+    for (text, mistakes) in cases {
+        let started = Instant::now();
+        assert_eq!(Scene::new(&text).problems().len(), mistakes);
+        assert!(started.elapsed() < Duration::from_secs(10), "{:?} for {mistakes}", started.elapsed());
+    }
+}
+
+#[test]
 fn a_named_skill_must_be_right_and_another_is_only_told_of() {
     let scene = Scene::new(WHOLE).with_skills(&SKILLS);
     std::fs::write(scene.0.path().join("skills/household/SKILL.md"), "no front matter").unwrap();

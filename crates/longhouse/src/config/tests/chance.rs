@@ -84,7 +84,7 @@ fn whatever_chance_does_to_a_file_it_is_answered_soon() {
         let parsed = parsing::parse(&bytes);
         let mut findings = Findings { problems: parsed.problems, ..Findings::default() };
         if let Some(root) = &parsed.root {
-            findings.problems.extend(checks::check(root, &format::FILE));
+            findings.problems.extend(checks::check(root, &format::FILE).problems);
             find(root, &KnownPeople::Anybody, &mut findings);
             let _ = (declarations::declaration(root), processes::settings(root));
         } else {
