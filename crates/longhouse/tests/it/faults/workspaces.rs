@@ -18,13 +18,15 @@ struct Admin {
     made: u64,
     places: BTreeSet<String>,
     unanswered: Option<(String, bool)>,
+    /// Whether one workspace was giving way to the next.
+    replacing: bool,
     acknowledged: u64,
 }
 
 impl Admin {
     fn new(number: usize) -> Self {
         let chance = Random::new(40 + number as u64);
-        Self { number, chance, made: 0, places: BTreeSet::new(), unanswered: None, acknowledged: 0 }
+        Self { number, chance, made: 0, places: BTreeSet::new(), unanswered: None, replacing: false, acknowledged: 0 }
     }
 
     fn workspace(&self) -> String {
@@ -59,15 +61,16 @@ impl Admin {
 
     /// The old one goes first, because its places have to be free.
     fn make(&mut self, door: &Door) -> Result<(), Gone> {
+        self.replacing = true;
         if self.made > 0 {
             let (status, answer) = door.delete(&format!("/admin/workspaces/{}", self.workspace()))?;
             assert!(matches!(status, 204 | 404), "{status} {answer}");
         }
-        // From here on nothing of it may be seen, whichever of the two was cut off.
         self.made += 1;
         self.places.clear();
         let (status, answer) = door.post("/admin/workspaces", &json!({"name": self.workspace()}))?;
         assert_eq!(status, 201, "{answer}");
+        self.replacing = false;
         self.acknowledged += 1;
         Ok(())
     }
@@ -76,8 +79,10 @@ impl Admin {
     fn check(&mut self, door: &Door) {
         let Ok(found) = door.get(&format!("/admin/workspaces/{}", self.workspace())) else { panic!("no answer") };
         if found["error"]["code"] == "WORKSPACE_NOT_FOUND" {
-            // It was being made when the server was killed, and is made now.
-            assert!(self.places.is_empty() && self.unanswered.is_none(), "{} is lost", self.workspace());
+            // The one before was gone or going, and this one not there yet: it is made now.
+            assert!(self.replacing, "{} is lost", self.workspace());
+            self.replacing = false;
+            self.places.clear();
             let (status, answer) = door.post("/admin/workspaces", &json!({"name": self.workspace()})).unwrap();
             assert_eq!(status, 201, "{answer}");
             return;
@@ -92,6 +97,7 @@ impl Admin {
         }
         assert!(found == self.places || found == other, "{found:?} is neither {:?} nor {other:?}", self.places);
         self.places = found;
+        self.replacing = false;
     }
 }
 
