@@ -31,6 +31,7 @@ pub(crate) fn status(code: Code) -> StatusCode {
     match code {
         Code::InvalidKey | Code::InvalidRequest => StatusCode::BAD_REQUEST,
         Code::Unauthenticated => StatusCode::UNAUTHORIZED,
+        Code::BudgetExceeded | Code::PriceUnknown => StatusCode::PAYMENT_REQUIRED,
         Code::Forbidden => StatusCode::FORBIDDEN,
         Code::AgentNotFound
         | Code::BindingNotFound
@@ -41,6 +42,7 @@ pub(crate) fn status(code: Code) -> StatusCode {
         | Code::PublicationNotFound
         | Code::RouteNotFound
         | Code::SessionNotFound
+        | Code::SkillNotFound
         | Code::SnapshotNotFound
         | Code::TokenNotFound
         | Code::ToolNotFound

@@ -123,6 +123,9 @@ impl Metrics {
         registry.register("store_operations", "Operations in them", count(load(&figures.operations)));
         registry.register("store_commit_microseconds", "Time spent on them", count(load(&figures.commit_micros)));
         registry.register("store_retries", "Commits that were tried again", count(load(&figures.retries)));
+        let budgets = house.budgets();
+        registry.register("reservations_granted", "Model calls money was set aside for", count(load(&budgets.granted)));
+        registry.register("reservations_refused", "Model calls that were refused it", count(load(&budgets.refused)));
         let waiting: Gauge = Gauge::default();
         waiting.set(i64::try_from(store.waiting_writes()).unwrap_or(i64::MAX));
         registry.register("store_writes_waiting", "Writes in the queue", waiting);

@@ -4,8 +4,8 @@ use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::openapi::Contract;
 use crate::{
-    admin, agents, docs, events, health, items, mcp, me, metrics, openapi, projects, sessions, shared_context, sign_in,
-    tokens, tools, welcome, workspaces,
+    admin, agents, budgets, docs, events, health, items, mcp, me, metrics, openapi, policy, projects, sessions,
+    shared_context, sign_in, skills, tokens, tools, welcome, workspaces,
 };
 use axum::Router;
 use axum::body::Body;
@@ -39,6 +39,9 @@ pub(crate) fn doors() -> OpenApiRouter<App> {
         .merge(tools::routes())
         .merge(mcp::routes())
         .merge(workspaces::routes())
+        .merge(policy::routes())
+        .merge(skills::routes())
+        .merge(budgets::routes())
         .merge(admin::routes())
 }
 

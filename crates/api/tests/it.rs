@@ -10,6 +10,7 @@ mod it {
     mod audit;
     mod audit_rows;
     mod backups;
+    mod budgets;
     mod canaries;
     mod clock_jumps;
     mod concurrency;
@@ -30,6 +31,7 @@ mod it {
     mod mcp;
     mod metrics;
     mod openapi;
+    mod policy;
     mod project_rights;
     mod projects;
     mod publications;
@@ -42,6 +44,7 @@ mod it {
     mod sessions;
     mod shared_context;
     mod sign_in;
+    mod skills;
     mod snapshots;
     mod tokens;
     mod users;

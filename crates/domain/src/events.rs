@@ -1,9 +1,11 @@
 //! What happened, as it is told to those who watch. Events carry keys and metadata, never values.
 
+use crate::budgets::{LocalDay, Tally};
 use crate::entries::{Access, Entry};
 use crate::history::{Change, ChangeKind};
 use crate::ids::{AgentId, ProjectId, SessionId, UserId, WorkspaceId, string_id};
 use crate::items::{ItemKey, ItemScope};
+use crate::money::Micros;
 use crate::participants::{Participant, Patterns};
 use crate::sessions::Session;
 use crate::snapshots::Snapshot;
@@ -13,7 +15,7 @@ use serde_json::{Map, Value, json};
 use std::fmt;
 
 string_id! {
-    /// What numbers its events without a gap: a session, or the items of one scope.
+    /// What numbers its events without a gap: a session, the items of one scope, or a workspace as a whole.
     StreamId
 }
 
@@ -25,6 +27,11 @@ impl StreamId {
     /// No session's id begins like this.
     pub fn of_items(scope: &ItemScope) -> Self {
         Self(format!("@{scope}"))
+    }
+
+    /// What concerns a workspace as a whole. No scope of items is called like this.
+    pub fn of_workspace() -> Self {
+        Self("@workspace".to_owned())
     }
 }
 
@@ -53,10 +60,12 @@ pub enum EventKind {
     ItemDeleted,
     ItemPublished,
     ItemRecalled,
+    BudgetWarning,
+    BudgetReached,
 }
 
 impl EventKind {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::ContextWritten,
         Self::ContextDeleted,
         Self::ContextExpired,
@@ -65,6 +74,8 @@ impl EventKind {
         Self::ItemDeleted,
         Self::ItemPublished,
         Self::ItemRecalled,
+        Self::BudgetWarning,
+        Self::BudgetReached,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -77,6 +88,8 @@ impl EventKind {
             Self::ItemDeleted => "ITEM_DELETED",
             Self::ItemPublished => "ITEM_PUBLISHED",
             Self::ItemRecalled => "ITEM_RECALLED",
+            Self::BudgetWarning => "BUDGET_WARNING",
+            Self::BudgetReached => "BUDGET_REACHED",
         }
     }
 }
@@ -186,6 +199,26 @@ impl Event {
             project: change.project.cloned(),
             session: None,
             key: Some(change.key.as_str().to_owned()),
+            readable_by: None,
+            fields: fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        }
+    }
+
+    /// How much of a workspace's budget is gone.
+    pub fn budget(kind: EventKind, at: Timestamp, limit: Micros, tally: Tally, today: LocalDay) -> Self {
+        let fields = [
+            ("day", json!(today.day)),
+            ("limit_usd", limit.as_usd().into()),
+            ("spent_usd", tally.spent.as_usd().into()),
+            ("reserved_usd", tally.reserved.as_usd().into()),
+            ("resets_at", json!(today.ends_at)),
+        ];
+        Self {
+            kind,
+            at,
+            project: None,
+            session: None,
+            key: None,
             readable_by: None,
             fields: fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         }

@@ -64,6 +64,10 @@ string_id! {
     /// A publication: `pub_…`.
     PublicationId
 }
+string_id! {
+    /// A call of a model, as the ledger has it: `mdl_…`.
+    ModelCallId
+}
 
 pub const SESSION_PREFIX: &str = "ses_";
 const USER_PREFIX: &str = "usr_";
@@ -159,6 +163,12 @@ prefixed!(PublicationId, "pub_", publication_not_found);
 impl ItemId {
     pub fn generated(unique: uuid::Uuid) -> Self {
         Self(format!("itm_{}", unique.simple()))
+    }
+}
+
+impl ModelCallId {
+    pub fn generated(unique: uuid::Uuid) -> Self {
+        Self(format!("mdl_{}", unique.simple()))
     }
 }
 

@@ -4,6 +4,7 @@ mod agents;
 mod config;
 mod context;
 mod items;
+mod policy;
 mod projects;
 mod sessions;
 mod tokens;
@@ -14,6 +15,7 @@ pub(crate) use agents::{Agent, AgentOptions, Audience, CreateAgent, OneAgent, Up
 pub(crate) use config::Config;
 pub(crate) use context::{Context, ContextAction, WriteContext};
 pub(crate) use items::{AgentAddress, Items, PublishItem, WriteItem};
+pub(crate) use policy::{ExplainPolicy, Policy};
 pub(crate) use projects::{InProject, OneProject, Project};
 pub(crate) use sessions::{OneSession, Session};
 pub(crate) use tokens::{CreateToken, Token};
@@ -105,6 +107,9 @@ pub(crate) enum Command {
     /// The configuration file: check it, or print its schema
     #[command(subcommand)]
     Config(Config),
+    /// Rights: why somebody may use a tool, or why not
+    #[command(subcommand)]
+    Policy(Policy),
     /// The audit log: list it, or verify its chains
     Audit(Audit),
     /// Make a consistent backup in a new folder, while the server runs or not

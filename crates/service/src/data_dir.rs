@@ -25,6 +25,8 @@ pub const SOCKET: &str = "control.sock";
 pub(crate) const BACKUPS: &str = "backups";
 /// There if the rows are in a database elsewhere.
 const ELSEWHERE: &str = "rows-elsewhere";
+/// Which server this is among those of one database.
+const HOLDER: &str = "holder";
 
 impl DataDir {
     /// Enters the directory, making it (owner only) if it is not there.
@@ -47,7 +49,7 @@ impl DataDir {
         }
         let mut exposed = Vec::new();
         tighten(path, 0o700, &mut exposed).map_err(at(path))?;
-        for file in [SECRET, DATABASE].map(|name| path.join(name)) {
+        for file in [SECRET, DATABASE, HOLDER].map(|name| path.join(name)) {
             if file.is_file() {
                 tighten(&file, 0o600, &mut exposed).map_err(at(&file))?;
             }
@@ -114,6 +116,23 @@ impl DataDir {
                 Ok(secret)
             }
             Err(error) => Err(at(&path)(error).into()),
+        }
+    }
+}
+
+impl DataDir {
+    /// The name under which this server holds what it has begun, made on first use. It stays the same from start to
+    /// start: what an earlier process of this directory left behind is known by it.
+    pub(crate) fn holder(&self, surroundings: &dyn Surroundings) -> Result<String> {
+        let path = self.path.join(HOLDER);
+        match fs::read_to_string(&path) {
+            Ok(text) if !text.trim().is_empty() && text.len() <= 64 => Ok(text.trim().to_owned()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(&path)(error).into()),
+            _ => {
+                let holder = HEXLOWER.encode(&surroundings.random()[..16]);
+                write_owner_only(&path, holder.as_bytes()).map_err(at(&path))?;
+                Ok(holder)
+            }
         }
     }
 }
@@ -257,7 +276,9 @@ mod tests {
         let first = dir.secret(None, &crate::surroundings::Machine::default()).unwrap();
         assert_eq!(dir.secret(None, &crate::surroundings::Machine::default()).unwrap(), first);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(&path), mode(&path.join(SECRET))), (0o700, 0o600));
+        let holder = dir.holder(&crate::surroundings::Machine::default()).unwrap();
+        assert_eq!(dir.holder(&crate::surroundings::Machine::default()).unwrap(), holder);
+        assert_eq!((mode(&path), mode(&path.join(SECRET)), mode(&path.join(HOLDER))), (0o700, 0o600, 0o600));
         drop(dir);
         assert!(DataDir::enter(&path).is_ok());
     }

@@ -5,7 +5,7 @@ use crate::data_dir::{self, DataDir};
 use crate::signing::Signer;
 use crate::surroundings::Surroundings;
 use crate::token_counts::TokenCounts;
-use crate::{Result, backups, rules, users};
+use crate::{Result, backups, budgets, rules, users};
 use domain::times::Timestamp;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +23,9 @@ struct Rooms {
     authority: Authority,
     token_counts: TokenCounts,
     rules: rules::Holding,
+    budgets: budgets::Figures,
+    /// See `DataDir::holder`.
+    holder: String,
     data_dir: DataDir,
 }
 
@@ -50,6 +53,7 @@ impl House {
         let data_dir = DataDir::enter(&options.data_dir)?;
         backups::clear_leftovers(data_dir.path());
         let secret = data_dir.secret(options.secret.as_deref(), surroundings.as_ref())?;
+        let holder = data_dir.holder(surroundings.as_ref())?;
         let storage = data_dir.storage(options.storage_url.as_deref())?;
         let store = Store::open(store::Options::new(storage.clone())).await?;
         let moved_in = data_dir.has_rows_elsewhere();
@@ -61,6 +65,8 @@ impl House {
             signer: Signer::new(&secret),
             token_counts: TokenCounts::default(),
             rules: rules::Holding::default(),
+            budgets: budgets::Figures::default(),
+            holder,
             data_dir,
         };
         let house = Self(Arc::new(rooms));
@@ -69,6 +75,7 @@ impl House {
         }
         let first = users::ensure_owner(&house).await?;
         house.data_dir().note_storage(&storage)?;
+        budgets::recover(&house).await;
         Ok((house, first))
     }
 
@@ -106,6 +113,14 @@ impl House {
 
     pub(crate) fn rules(&self) -> &rules::Holding {
         &self.0.rules
+    }
+
+    pub fn budgets(&self) -> &budgets::Figures {
+        &self.0.budgets
+    }
+
+    pub(crate) fn holder(&self) -> &str {
+        &self.0.holder
     }
 
     pub fn data_dir(&self) -> &DataDir {

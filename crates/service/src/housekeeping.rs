@@ -1,7 +1,7 @@
-//! What the house does by itself: ends keys whose time is over, forgets what is past keeping.
+//! What the house does by itself: ends keys and model calls whose time is over, forgets what is past keeping.
 
 use crate::shared_context::expiry::Sweep;
-use crate::{Error, House, Result, idempotency};
+use crate::{Error, House, Result, budgets, idempotency};
 use domain::ids::{SessionId, WorkspaceId};
 use domain::times::Timestamp;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// Runs until it is dropped.
 pub async fn run(house: House) {
-    tokio::join!(expire(&house), purge(&house));
+    tokio::join!(expire(&house), budgets::end_overdue_calls(&house), purge(&house));
 }
 
 async fn expire(house: &House) {

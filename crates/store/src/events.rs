@@ -3,7 +3,7 @@
 use crate::connection::Insert;
 use crate::rows::{Param, Row, columns, from_json, params, to_json};
 use crate::sums::{self, Sum};
-use crate::{Result, Tx};
+use crate::{Error, Result, Tx};
 use domain::events::{Event, RecordedEvent, StreamId};
 use domain::ids::{ProjectId, SessionId, UserId, WorkspaceId};
 use domain::items::ItemScope;
@@ -106,6 +106,21 @@ impl Events<'_> {
     /// Records the change of a scope that has this number.
     pub fn append_item(&mut self, scope: &ItemScope, number: u64, event: &Event) {
         self.push(StreamId::of_items(scope), number, event);
+    }
+
+    /// Records an event as the workspace's next.
+    pub async fn append_workspace(&mut self, event: &Event) -> Result<()> {
+        let row = self
+            .tx
+            .query_one(
+                "INSERT INTO workspace_streams (workspace, seq) VALUES ($1, 1)
+                 ON CONFLICT (workspace) DO UPDATE SET seq = workspace_streams.seq + 1 RETURNING seq",
+                params![self.workspace.as_str()],
+            )
+            .await?;
+        let number = row.map_or(Err(Error::BadRow("a number is missing".into())), |mut row| row.count())?;
+        self.push(StreamId::of_workspace(), number, event);
+        Ok(())
     }
 
     fn push(&mut self, stream: StreamId, stream_seq: u64, event: &Event) {

@@ -23,7 +23,7 @@ macro_rules! steps {
 }
 
 pub(crate) const MIGRATIONS: &[Migration] = steps![
-    1 "identity", 2 "shared_context", 3 "record", 4 "leases", 5 "sums", 6 "projects_and_items", 7 "rules",
+    1 "identity", 2 "shared_context", 3 "record", 4 "leases", 5 "sums", 6 "projects_and_items", 7 "rules", 8 "budgets",
 ];
 
 /// What a database says about itself.

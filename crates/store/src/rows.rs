@@ -128,6 +128,11 @@ impl Row {
         u64::try_from(self.integer()?).map_err(|_| Error::BadRow("a count is negative".into()))
     }
 
+    pub(crate) fn optional_count(&mut self) -> Result<Option<u64>> {
+        let number = self.optional_integer()?.map(u64::try_from).transpose();
+        number.map_err(|_| Error::BadRow("a count is negative".into()))
+    }
+
     pub(crate) fn optional_text(&mut self) -> Result<Option<String>> {
         self.next()?.into_text()
     }

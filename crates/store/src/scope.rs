@@ -6,6 +6,7 @@ use crate::audit::Audit;
 use crate::entries::Entries;
 use crate::events::Events;
 use crate::history::History;
+use crate::ledger::Ledger;
 use crate::projects::Projects;
 use crate::sessions::Sessions;
 use crate::snapshots::Snapshots;
@@ -48,6 +49,10 @@ impl<'t> Scope<'t> {
 
     pub fn events(self) -> Events<'t> {
         Events { tx: self.tx, workspace: self.workspace }
+    }
+
+    pub fn ledger(self) -> Ledger<'t> {
+        Ledger { tx: self.tx, workspace: self.workspace }
     }
 
     pub fn audit(self) -> Audit<'t> {

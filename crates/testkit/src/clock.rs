@@ -21,6 +21,10 @@ impl TurnedClock {
     pub fn advance_s(&self, seconds: i64) {
         self.now_ms.fetch_add(seconds * 1000, Ordering::Relaxed);
     }
+
+    pub fn turn_to(&self, at: Timestamp) {
+        self.now_ms.store(at.as_ms(), Ordering::Relaxed);
+    }
 }
 
 impl Surroundings for TurnedClock {

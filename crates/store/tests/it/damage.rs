@@ -4,11 +4,15 @@
 
 use super::operations::{House, open, workspace};
 use domain::agents::{Agent, starter_pack};
+use domain::budgets::Day;
 use domain::entries::{Access, Entry};
-use domain::ids::{AgentId, ItemId, ProjectId, PublicationId, SessionId, UserId};
+use domain::ids::{AgentId, ItemId, ModelCallId, ProjectId, PublicationId, SessionId, UserId};
 use domain::items::{Item, ItemKey, Source};
 use domain::keys::Key;
+use domain::ledger::{CallEnd, CallOrigin, CallState, ModelCall};
+use domain::money::Micros;
 use domain::participants::Participant;
+use domain::prices::Usage;
 use domain::projects::Project;
 use domain::publications::Publication;
 use domain::roles::Role;
@@ -124,7 +128,30 @@ async fn furnish(tx: &mut Tx, user: &UserId, at: Timestamp) -> Result<()> {
         item_version: 3,
         published_at: at,
     };
-    tx.create_publication(&publication).await
+    tx.create_publication(&publication).await?;
+    let origin = CallOrigin { user: user.clone(), project: None, agent: None, session: None, model: "gpt-4".into() };
+    let call = ModelCall {
+        id: model_call(),
+        origin,
+        day: Day::parse("2026-02-20").unwrap(),
+        state: CallState::Open,
+        reserved: Some(Micros(10)),
+        spent: None,
+        usage: None,
+        holder: "here".into(),
+        opened_at: at,
+        expires_at: at,
+        closed_at: None,
+    };
+    tx.scope(&project.workspace).ledger().open(&call).await?;
+    let usage = Usage { input_tokens: 7, output_tokens: u64::MAX };
+    let settled = call.ended(CallEnd::Used { usage, price: None }, at).unwrap();
+    assert!(tx.scope(&project.workspace).ledger().close(&settled, CallState::Open).await?);
+    Ok(())
+}
+
+fn model_call() -> ModelCallId {
+    ModelCallId::from_trusted("mdl_1".into())
 }
 
 /// Reads the session and its entry, with or without the value.
@@ -145,6 +172,7 @@ impl Operation for Look {
         assert_eq!(tx.projects_page(&user, None, "", 9).await?.len(), 1);
         assert_eq!(tx.scope(&place).agents(&agent(&user, at).project).all().await?.len(), 1);
         assert_eq!(tx.publications_page(&user, "", 9).await?.len(), 1);
+        assert!(tx.scope(&place).ledger().get(&model_call()).await?.is_some());
         if self.with_value {
             assert!(tx.items(&scope).get(&key_of_item).await?.is_some());
         } else {
@@ -201,6 +229,12 @@ async fn a_row_that_was_changed_on_the_disk_is_an_error() {
         "UPDATE workspace_items SET seq = 8",
         "UPDATE publications SET target_agent = 'agt_2'",
         "UPDATE publications SET item_version = 4",
+        "UPDATE ledger SET spent = 1",
+        "UPDATE ledger SET reserved = 11",
+        "UPDATE ledger SET state = 'open'",
+        "UPDATE ledger SET input_tokens = 8",
+        "UPDATE ledger SET day = '2026-02-21'",
+        "UPDATE ledger SET user_id = 'usr_x'",
     ];
     for sql in changes {
         let house = damaged_by(sql).await;

@@ -1,0 +1,90 @@
+//! Members hear at four fifths and at all, once a day each.
+
+use super::scene::*;
+use service::budgets;
+use testkit::World;
+
+async fn spend(world: &World, tokens: u64) {
+    let reservation = reserve(&world.house, "ann", tokens).await.unwrap();
+    budgets::settle(&world.house, &reservation, used(tokens)).await.unwrap();
+}
+
+async fn heard(world: &World) -> Vec<String> {
+    alerts(&world.house, &workspace(LAB)).await.into_iter().map(|(kind, _)| kind).collect()
+}
+
+#[tokio::test]
+async fn members_are_warned_at_four_fifths_and_told_at_all_once_a_day() {
+    let world = lab(Some(daily(1_000))).await;
+    world.clock.turn_to(at("2026-02-20T14:30:00Z"));
+    spend(&world, 799).await;
+    assert_eq!(heard(&world).await, [""; 0]);
+    spend(&world, 1).await;
+    assert_eq!(heard(&world).await, ["BUDGET_WARNING"]);
+    spend(&world, 199).await;
+    assert_eq!(heard(&world).await, ["BUDGET_WARNING"]);
+    spend(&world, 1).await;
+    assert_eq!(heard(&world).await, ["BUDGET_WARNING", "BUDGET_REACHED"]);
+    for _ in 0..3 {
+        assert!(reserve(&world.house, "bob", 1).await.is_err());
+    }
+    assert_eq!(heard(&world).await.len(), 2, "once");
+    world.clock.turn_to(at("2026-02-21T00:00:00Z"));
+    spend(&world, 1_000).await;
+    assert_eq!(heard(&world).await[2..], ["BUDGET_WARNING", "BUDGET_REACHED"]);
+    let numbers: Vec<u64> = alerts(&world.house, &workspace(LAB)).await.into_iter().map(|(_, number)| number).collect();
+    assert_eq!(numbers, [1, 2, 3, 4], "without a gap");
+}
+
+#[tokio::test]
+async fn the_first_refusal_is_told_although_it_changed_nothing_else() {
+    let world = lab(Some(daily(1_000))).await;
+    spend(&world, 100).await;
+    assert!(reserve(&world.house, "bob", 901).await.is_err());
+    assert_eq!(heard(&world).await, ["BUDGET_REACHED"]);
+    assert_eq!(tally(&world.house).await, (100, 0));
+    let world = world.reopened().await;
+    assert!(reserve(&world.house, "bob", 901).await.is_err());
+    assert_eq!(heard(&world).await, ["BUDGET_REACHED"], "it was committed with the note that it was told");
+    spend(&world, 700).await;
+    assert_eq!(heard(&world).await, ["BUDGET_REACHED", "BUDGET_WARNING"]);
+}
+
+#[tokio::test]
+async fn a_members_own_limit_is_nobody_elses_news() {
+    let own = Some(domain::money::Micros(100));
+    let world = lab(Some(domain::workspaces::Budget { member_daily: own, ..daily(1_000) })).await;
+    spend(&world, 100).await;
+    assert!(reserve(&world.house, "ann", 1).await.is_err());
+    assert_eq!(heard(&world).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn alerts_come_in_the_streams_of_the_members_and_in_nobody_elses() {
+    let world = lab(Some(daily(1_000))).await;
+    let eve = world.member("eve").await;
+    let token = |name: &'static str| {
+        let ask = world.post("/my/tokens", &serde_json::json!({"user": name})).locally();
+        async move { ask.send().await.ok()["token"].as_str().unwrap().to_owned() }
+    };
+    let (ann, bob) = (token("ann").await, token("bob").await);
+    let mut streams = Vec::new();
+    for member in [&ann, &bob] {
+        streams.push(world.get("/my/events").by(member).stream().await);
+    }
+    let mut strangers = world.get("/my/events").by(&eve).stream().await;
+    spend(&world, 1_000).await;
+    for stream in &mut streams {
+        let told = stream.take(2).await;
+        assert_eq!([told[0].kind.as_str(), told[1].kind.as_str()], ["BUDGET_WARNING", "BUDGET_REACHED"]);
+        let data = &told[1].data;
+        assert_eq!(
+            (&data["workspace"], &data["limit_usd"], &data["spent_usd"]),
+            (&LAB.into(), &0.001.into(), &0.001.into())
+        );
+        assert!(data["session"].is_null() && data["resets_at"].is_string() && data["day"].is_string());
+    }
+    world.session(&eve, "own", serde_json::json!({})).await;
+    world.write(&eve, "own", "key", "value").await;
+    assert_eq!(strangers.next().await.unwrap().kind, "CONTEXT_WRITTEN", "her own, and not the money of others");
+}

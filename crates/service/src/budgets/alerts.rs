@@ -1,0 +1,47 @@
+//! What the members of a workspace are told about its budget, each thing once a day.
+
+use crate::Result;
+use domain::audit::{AuditRecord, HOUSE};
+use domain::budgets::{Alert, LocalDay};
+use domain::events::{Event, EventKind};
+use domain::ids::{UserId, WorkspaceId};
+use domain::ledger::DayCounters;
+use domain::money::Micros;
+use domain::participants::Participant;
+use domain::times::Timestamp;
+use serde_json::Map;
+use store::Tx;
+
+pub(super) struct Scene<'a> {
+    pub(super) workspace: &'a WorkspaceId,
+    /// Of the workspace as a whole.
+    pub(super) limit: Option<Micros>,
+    pub(super) today: LocalDay,
+    pub(super) now: Timestamp,
+}
+
+/// Tells what is due, and notes that it was told.
+pub(super) async fn tell(tx: &mut Tx, scene: &Scene<'_>, whole: &mut DayCounters, refused: bool) -> Result<()> {
+    let Some(limit) = scene.limit else { return Ok(()) };
+    for alert in whole.told.due(scene.limit, whole.tally.spent, refused) {
+        let (kind, action) = match alert {
+            Alert::Warning => (EventKind::BudgetWarning, "budget.warning"),
+            Alert::Reached => (EventKind::BudgetReached, "budget.reached"),
+        };
+        let event = Event::budget(kind, scene.now, limit, whole.tally, scene.today);
+        tx.scope(scene.workspace).events().append_workspace(&event).await?;
+        let record = by_house(action, scene.now)
+            .with("day", scene.today.day.to_string())
+            .with("limit_micros", limit.0)
+            .with("spent_micros", whole.tally.spent.0);
+        tx.scope(scene.workspace).audit().append(record);
+    }
+    Ok(())
+}
+
+/// A record of what the house did by itself.
+pub(super) fn by_house(action: &'static str, at: Timestamp) -> AuditRecord {
+    let user = UserId::from_trusted(HOUSE.to_owned());
+    let participant = Participant::from_trusted(HOUSE.to_owned());
+    AuditRecord { at, user, participant, action, session: None, detail: Map::new() }
+}
