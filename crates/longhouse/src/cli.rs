@@ -104,12 +104,12 @@ pub(crate) enum Command {
     /// Workspace items: what an agent keeps for you, or a shared agent for all
     #[command(subcommand)]
     Items(Items),
-    /// The configuration file: check it, or print its schema
-    #[command(subcommand)]
-    Config(Config),
     /// Rights: why somebody may use a tool, or why not
     #[command(subcommand)]
     Policy(Policy),
+    /// The configuration file: check it, or print its schema
+    #[command(subcommand)]
+    Config(Config),
     /// The audit log: list it, or verify its chains
     Audit(Audit),
     /// Make a consistent backup in a new folder, while the server runs or not
