@@ -6,7 +6,6 @@ mod checks;
 mod declarations;
 mod files;
 mod format;
-mod hidden;
 mod meanings;
 mod nodes;
 mod parsing;
@@ -113,8 +112,8 @@ fn read(path: &Path, findings: &mut Findings) -> Option<Node> {
 
 /// A path as the file means it: from where the file is.
 fn beside(file: &Path, path: &str) -> PathBuf {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    folder.join(path.strip_prefix("./").unwrap_or(path))
+    let folder = file.parent().unwrap_or(Path::new(""));
+    folder.join(path.strip_prefix("./").filter(|rest| !rest.is_empty()).unwrap_or(path))
 }
 
 fn digest(declaration: &Declaration, process: &ProcessSettings) -> String {

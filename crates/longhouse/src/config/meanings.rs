@@ -91,7 +91,12 @@ fn sections(root: &Node, findings: &mut Findings) {
     for path in LATER {
         let Some((last, above)) = path.split_last() else { continue };
         if let Some(entry) = root.at(above).and_then(|node| node.entry(last)) {
-            let message = format!("`{}` is accepted; this version does not act on it yet", path.join("."));
+            let message = match path {
+                ["plugins"] => {
+                    "`plugins` is accepted and its `caps` count; this version does not run them yet".to_owned()
+                }
+                _ => format!("`{}` is accepted; this version does not act on it yet", path.join(".")),
+            };
             findings.warnings.push(Problem::new(entry.key_spot, message));
         }
     }

@@ -7,7 +7,7 @@ mod folders;
 use super::meanings::Findings;
 use super::nodes::Node;
 use super::problems::{Problem, Spot, quoted};
-use domain::skills::Skill;
+use domain::skills::{Skill, check_name};
 use folders::Folder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -58,7 +58,7 @@ pub(crate) fn load(path: &Path, wanted: &[&Node], findings: &mut Findings) -> BT
 /// Names in the file for which there is no folder.
 fn absent(wanted: &[&Node], names: &BTreeSet<String>, folder: &str, findings: &mut Findings) {
     for node in wanted {
-        let Some(name) = node.text().filter(|name| documents::is_name(name) && !names.contains(*name)) else {
+        let Some(name) = node.text().filter(|name| check_name(name).is_none() && !names.contains(*name)) else {
             continue;
         };
         let problem = Problem::new(node.spot, format!("there is no skill {}", quoted(name)))
@@ -69,9 +69,9 @@ fn absent(wanted: &[&Node], names: &BTreeSet<String>, folder: &str, findings: &m
 
 fn load_one(path: &Path, name: &str, loading: &mut Loading) -> Option<Skill> {
     let shown = path.join(name).display().to_string();
-    if !documents::is_name(name) {
+    if let Some(expected) = check_name(name) {
         let problem = Problem::new(Spot::START, "the folder's name cannot be a skill's").in_file(&shown);
-        loading.problems.push(problem.expected(documents::NAME_EXPECTED));
+        loading.problems.push(problem.expected(expected));
         return None;
     }
     let opened = Folder::open(path).and_then(|folder| folder.enter(name));
@@ -90,7 +90,7 @@ fn unreadable(shown: &str, error: &std::io::Error) -> Problem {
 
 /// Writes hidden characters visibly and says where the first one was. `first_line`: where the text begins in its file.
 fn revealed(text: &str, first_line: usize, file: &str, loading: &mut Loading) -> String {
-    let (shown, hidden) = super::hidden::reveal(text);
+    let (shown, hidden) = domain::skills::reveal(text);
     if let Some(first) = hidden.first() {
         let more = if hidden.len() > 1 { format!(" and {} more like it", hidden.len() - 1) } else { String::new() };
         let message = format!("the hidden character U+{:04X}{more}, shown to agents visibly", u32::from(first.code));

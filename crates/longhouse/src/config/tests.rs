@@ -128,7 +128,7 @@ models:
   routes:  { "gpt-*": openai, "claude-*": anthropic, "*": ollama }
   prices:
     gpt-4: { input_per_mtok: 30.0, output_per_mtok: 60.0 }
-    "claude-*": { input_per_mtok: 5, output_per_mtok: 25 }
+    "house-*": { input_per_mtok: 0, output_per_mtok: 0.05 }
 personal: { model: gpt-4, tools: { allow: [filesystem.*, exec.sandboxed] }, skills: [], budget: { daily_usd: 5.00 } }
 embeddings: { provider: local, model: small, base_url: "http://127.0.0.1:1", api_key_env: A_KEY, path: ./models/small }
 worker_space: { idle_timeout_s: 1800, cache_ttl_s: 300, queue_size: 100 }
@@ -185,6 +185,23 @@ fn every_section_there_is_can_be_said_at_once() {
 }
 
 #[test]
+fn a_budget_is_kept_of_models_whose_price_is_written_or_known() {
+    let of = |model: &str, prices: &str| {
+        let text = format!(
+            "workspaces: {{ w: {{ model: {model}, budget: {{ daily_usd: 1 }} }} }}\nmodels: {{ prices: {{ {prices} }} }}\n"
+        );
+        Scene::new(text).problems().len()
+    };
+    let price = "{ input_per_mtok: 0, output_per_mtok: 0 }";
+    assert_eq!((of("demo", ""), of("claude-opus-4-6", ""), of("mystery", "")), (0, 0, 1));
+    assert_eq!(of("mystery", &format!("mystery: {price}")), 0, "free is a price, too");
+    assert_eq!(of("mystery", &format!("\"myst*\": {price}")), 0);
+    assert_eq!(of("mystery", &format!("\"myst\": {price}")), 1);
+    let unlimited = "workspaces: { w: { model: mystery, budget: { timezone: UTC } } }\n";
+    assert!(Scene::new(unlimited).problems().is_empty());
+}
+
+#[test]
 fn an_empty_file_says_nothing_and_is_right() {
     for text in ["", "# nothing yet\n", "---\n", "users:\nworkspaces:\n", "\u{feff}"] {
         let loaded = Scene::new(text).accepted();
@@ -221,7 +238,8 @@ fn what_this_version_does_not_act_on_is_said_once_each() {
     let lines: Vec<_> = places.iter().map(|place| place.split(':').nth(1).unwrap()).collect();
     assert_eq!(lines, ["15", "15", "25", "28", "33", "42", "43", "44", "45"], "{warnings:#?}");
     assert!(warnings[0].contains("the node `macbook-pro` is not paired yet"));
-    assert!(warnings[2].contains("`plugins` is accepted; this version does not act on it yet"));
+    assert!(warnings[2].contains("`plugins` is accepted and its `caps` count; this version does not run them yet"));
+    assert!(warnings[3].contains("`channels` is accepted; this version does not act on it yet"));
 }
 
 #[test]
