@@ -9,6 +9,7 @@ mod http;
 mod load;
 mod machine;
 mod memory;
+mod policy;
 mod postgres;
 mod reads;
 mod redis;
@@ -64,10 +65,11 @@ pub(crate) enum Figure {
     IdleStreams,
     Growth,
     Postgres,
+    Policy,
 }
 
 impl Figure {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Writes64,
         Self::Writes1,
         Self::Reads64,
@@ -76,6 +78,7 @@ impl Figure {
         Self::IdleStreams,
         Self::Growth,
         Self::Postgres,
+        Self::Policy,
     ];
 
     fn name(self) -> &'static str {
@@ -88,6 +91,7 @@ impl Figure {
             Self::IdleStreams => "idle-streams",
             Self::Growth => "growth",
             Self::Postgres => "postgres",
+            Self::Policy => "policy",
         }
     }
 
@@ -101,6 +105,7 @@ impl Figure {
             Self::IdleStreams => streams::measure(scene),
             Self::Growth => growth::measure(scene),
             Self::Postgres => postgres::measure(scene),
+            Self::Policy => policy::measure(),
         }
     }
 }

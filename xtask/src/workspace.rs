@@ -51,3 +51,9 @@ pub(crate) fn build(package: &str, profile: Profile) -> Result<PathBuf> {
     processes::run(&mut command)?;
     Ok(target_dir()?.join(profile.folder()).join(package))
 }
+
+/// Builds an example of a package in release and says where it is.
+pub(crate) fn build_example(package: &str, example: &str) -> Result<PathBuf> {
+    processes::run(cargo().args(["build", "--release", "--package", package, "--example", example]))?;
+    Ok(target_dir()?.join("release").join("examples").join(example))
+}

@@ -31,6 +31,7 @@ fn render(document: &Value) -> String {
         "projects",
         "agents",
         "items",
+        "workspaces",
         "events",
         "mcp",
         "tokens",

@@ -42,6 +42,7 @@ pub(crate) fn status(code: Code) -> StatusCode {
         | Code::PublicationNotFound
         | Code::RouteNotFound
         | Code::SessionNotFound
+        | Code::SkillNotFound
         | Code::SnapshotNotFound
         | Code::TokenNotFound
         | Code::ToolNotFound

@@ -42,7 +42,7 @@ impl Modify for Security {
 #[allow(dead_code)]
 pub(crate) struct SharedContextRequest(Value);
 
-/// The parameters of one of the `workspace_*` tools. Filled in from the schemas that models are given.
+/// The parameters of one of the tools that are called on behalf of an agent. Filled in from the schemas that models are given.
 #[derive(ToSchema)]
 #[schema(value_type = Object)]
 #[allow(dead_code)]
@@ -102,7 +102,7 @@ fn build() -> Value {
     document["info"]["version"] = json!(env!("CARGO_PKG_VERSION"));
     let schemas = &mut document["components"]["schemas"];
     schemas["SharedContextRequest"] = envelope(domain::tool_schemas::shared_context());
-    let tools: Vec<_> = domain::tool_schemas::items::all().into_iter().map(envelope).collect();
+    let tools: Vec<_> = domain::tool_schemas::of_agents().into_iter().map(envelope).collect();
     schemas["WorkspaceToolRequest"] = json!({"anyOf": tools});
     schemas["CreateAgent"] = schemas["AgentChoice"].clone();
     schemas["CreateAgent"]["required"] = json!(["name"]);

@@ -4,8 +4,8 @@ use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::openapi::Contract;
 use crate::{
-    admin, agents, budgets, docs, events, health, items, mcp, me, metrics, openapi, projects, sessions, shared_context,
-    sign_in, tokens, tools, welcome, workspaces,
+    admin, agents, budgets, docs, events, health, items, mcp, me, metrics, openapi, policy, projects, sessions,
+    shared_context, sign_in, skills, tokens, tools, welcome, workspaces,
 };
 use axum::Router;
 use axum::body::Body;
@@ -33,13 +33,15 @@ pub(crate) fn doors() -> OpenApiRouter<App> {
         .merge(projects::routes())
         .merge(agents::routes())
         .merge(items::routes())
-        .merge(budgets::routes())
         .merge(sessions::routes())
         .merge(shared_context::routes())
         .merge(events::routes())
         .merge(tools::routes())
         .merge(mcp::routes())
         .merge(workspaces::routes())
+        .merge(policy::routes())
+        .merge(skills::routes())
+        .merge(budgets::routes())
         .merge(admin::routes())
 }
 

@@ -31,6 +31,7 @@ mod it {
     mod mcp;
     mod metrics;
     mod openapi;
+    mod policy;
     mod project_rights;
     mod projects;
     mod publications;
@@ -43,6 +44,7 @@ mod it {
     mod sessions;
     mod shared_context;
     mod sign_in;
+    mod skills;
     mod snapshots;
     mod tokens;
     mod users;

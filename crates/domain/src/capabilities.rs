@@ -4,7 +4,6 @@
 use crate::ids::is_word;
 use crate::{Refusal, Result};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
 
 const LONGEST: usize = 128;
 
@@ -27,7 +26,7 @@ pub fn check_tool_name(text: &str) -> Result<()> {
 
 /// A pattern that stands for tools: a name, `name.*`, or `*`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "String", into = "String")]
 pub struct ToolPattern(String);
 
 impl ToolPattern {
@@ -43,19 +42,47 @@ impl ToolPattern {
     }
 }
 
-/// The tools that a list of patterns stands for. Asking is a few look-ups, however long the list.
+/// A pattern that stands for nothing would make a `deny` that denies nothing: it does not get past any door.
+impl TryFrom<String> for ToolPattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text).ok_or_else(|| format!("expected {}", Self::EXPECTED))
+    }
+}
+
+impl From<ToolPattern> for String {
+    fn from(pattern: ToolPattern) -> Self {
+        pattern.0
+    }
+}
+
+/// The tools that a list of patterns stands for. Asking is a search in sorted names for each dot, which for the lists that
+/// people write is quicker than hashing, and allocates nothing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Vec<ToolPattern>", into = "Vec<ToolPattern>")]
 pub struct ToolSet {
-    /// As it was written, for people.
+    /// As it was written, for people; the numbers beside names lead back to it.
     patterns: Vec<ToolPattern>,
-    known: HashSet<String>,
+    exact: Vec<(String, usize)>,
+    /// By the name before `.*`.
+    below: Vec<(String, usize)>,
+    everything: Option<usize>,
 }
 
 impl From<Vec<ToolPattern>> for ToolSet {
     fn from(patterns: Vec<ToolPattern>) -> Self {
-        let known = patterns.iter().map(|pattern| pattern.0.clone()).collect();
-        Self { patterns, known }
+        let mut set = Self::default();
+        for (index, pattern) in patterns.iter().enumerate() {
+            match (pattern.as_str(), pattern.as_str().strip_suffix(".*")) {
+                ("*", _) => set.everything = Some(index),
+                (_, Some(name)) => set.below.push((name.to_owned(), index)),
+                (name, None) => set.exact.push((name.to_owned(), index)),
+            }
+        }
+        set.exact.sort();
+        set.below.sort();
+        Self { patterns, ..set }
     }
 }
 
@@ -81,20 +108,105 @@ impl ToolSet {
 
     /// The most exact pattern that stands for this tool, if any does.
     pub fn find(&self, tool: &str) -> Option<&str> {
-        if let Some(exact) = self.known.get(tool) {
-            return Some(exact);
+        let above = || tool.rmatch_indices('.').find_map(|(dot, _)| number_of(&self.below, &tool[..dot]));
+        let found = number_of(&self.exact, tool).or_else(above).or(self.everything)?;
+        self.patterns.get(found).map(ToolPattern::as_str)
+    }
+}
+
+fn number_of(sorted: &[(String, usize)], name: &str) -> Option<usize> {
+    let at = sorted.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()?;
+    sorted.get(at).map(|(_, number)| *number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_stand_for_names_and_for_what_lies_below_them() {
+        let cases = [
+            ("k8s.*", "k8s.get", true),
+            ("k8s.*", "k8s.pods.list", true),
+            ("k8s.*", "k8s", false),
+            ("k8s.*", "k8sx", false),
+            ("k8s.*", "k8sx.get", false),
+            ("k8s.*", "ak8s.get", false),
+            ("k8s.*", "a.k8s.get", false),
+            ("k8s.pods.*", "k8s.pods.list", true),
+            ("k8s.pods.*", "k8s.pods", false),
+            ("k8s.pods.*", "k8s.get", false),
+            ("k8s.get", "k8s.get", true),
+            ("k8s.get", "k8s.get.all", false),
+            ("k8s.get", "k8s", false),
+            ("k8s.get", "k8s.ge", false),
+            ("k8s", "k8s", true),
+            ("k8s", "k8s.get", false),
+            ("*", "k8s", true),
+            ("*", "k8s.pods.list", true),
+        ];
+        for (pattern, tool, expected) in cases {
+            assert_eq!(ToolSet::of(&[pattern]).find(tool), expected.then_some(pattern), "{pattern} {tool}");
         }
-        let mut buffer = String::with_capacity(tool.len() + 2);
-        let mut name = tool;
-        while let Some((above, _)) = name.rsplit_once('.') {
-            buffer.clear();
-            buffer.push_str(above);
-            buffer.push_str(".*");
-            if let Some(found) = self.known.get(buffer.as_str()) {
-                return Some(found);
+        assert_eq!(ToolSet::default().find("k8s.get"), None);
+    }
+
+    #[test]
+    fn the_most_exact_pattern_is_named_whatever_the_order() {
+        let patterns = ["*", "a.*", "a.b.*", "a.b.c"];
+        let cases = [("a.b.c", "a.b.c"), ("a.b.d", "a.b.*"), ("a.b.c.d", "a.b.*"), ("a.b", "a.*"), ("b", "*")];
+        for (tool, expected) in cases {
+            let mut patterns = patterns;
+            for _ in 0..patterns.len() {
+                patterns.rotate_left(1);
+                assert_eq!(ToolSet::of(&patterns).find(tool), Some(expected), "{tool} in {patterns:?}");
             }
-            name = above;
         }
-        self.known.get("*").map(String::as_str)
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_refused_wherever_it_is_read() {
+        let long = "a".repeat(LONGEST + 1);
+        for bad in [
+            "",
+            " ",
+            ".",
+            ".*",
+            "**",
+            "*.*",
+            "*.get",
+            "k8s*",
+            "k8s.g*",
+            "a.*.b",
+            "a.**",
+            "k8s..get",
+            "k8s.",
+            ".get",
+            "K8s.get",
+            "k8s get",
+            "k8s-get",
+            "k8s.é",
+            "k8s.get\n",
+            "k8s\0",
+            "k8s.?",
+            "[a]",
+            &long,
+        ] {
+            assert_eq!(ToolPattern::parse(bad), None, "{bad:?}");
+            assert!(serde_json::from_value::<ToolSet>(serde_json::json!([bad])).is_err(), "{bad:?}");
+            assert!(!is_tool_name(bad), "{bad:?}");
+            let refusal = check_tool_name(bad).unwrap_err();
+            assert_eq!(refusal.details["field"], "tool", "{bad:?}");
+        }
+        for pattern in ["k8s.*", "*"] {
+            assert!(ToolPattern::parse(pattern).is_some() && !is_tool_name(pattern), "a pattern is no tool: {pattern}");
+        }
+    }
+
+    #[test]
+    fn a_set_is_written_as_it_was_read() {
+        let written = serde_json::json!(["b.*", "a", "*", "a"]);
+        let set: ToolSet = serde_json::from_value(written.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&set).unwrap(), written);
     }
 }

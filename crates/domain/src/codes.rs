@@ -53,6 +53,7 @@ codes! {
     SessionArchived = "SESSION_ARCHIVED",
     SessionExists = "SESSION_EXISTS",
     SessionNotFound = "SESSION_NOT_FOUND",
+    SkillNotFound = "SKILL_NOT_FOUND",
     SnapshotExists = "SNAPSHOT_EXISTS",
     SnapshotNotFound = "SNAPSHOT_NOT_FOUND",
     StorageFull = "STORAGE_FULL",

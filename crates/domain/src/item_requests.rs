@@ -1,15 +1,15 @@
 //! The envelopes of the five `workspace_*` tools and what they answer: the same JSON over HTTP, MCP and in the agent loop.
 
+use crate::Result;
 use crate::fields::{Fields, wrong_type};
 use crate::ids::{AgentId, PublicationId, UserId};
 use crate::items::{Item, ItemKey, ItemSummary, Source, check_value};
+use crate::platform_tools::{
+    self, WORKSPACE_DELETE, WORKSPACE_LIST, WORKSPACE_PUBLISH, WORKSPACE_READ, WORKSPACE_WRITE,
+};
 use crate::times::Timestamp;
-use crate::{Code, Refusal, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-pub const TOOLS: [&str; 5] =
-    ["workspace_list", "workspace_read", "workspace_write", "workspace_delete", "workspace_publish"];
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ItemRequest {
@@ -29,34 +29,29 @@ pub struct PublishRequest {
 }
 
 impl ItemRequest {
-    pub const PUBLISH: &'static str = "workspace_publish";
-
     pub fn tool(&self) -> &'static str {
         match self {
-            Self::List => "workspace_list",
-            Self::Read { .. } => "workspace_read",
-            Self::Write { .. } => "workspace_write",
-            Self::Delete { .. } => "workspace_delete",
-            Self::Publish(_) => Self::PUBLISH,
+            Self::List => WORKSPACE_LIST,
+            Self::Read { .. } => WORKSPACE_READ,
+            Self::Write { .. } => WORKSPACE_WRITE,
+            Self::Delete { .. } => WORKSPACE_DELETE,
+            Self::Publish(_) => WORKSPACE_PUBLISH,
         }
     }
 
     pub fn parse(tool: &str, envelope: Map<String, Value>) -> Result<Self> {
         let mut fields = Fields::of(envelope)?;
         let request = match tool {
-            "workspace_list" => Self::List,
-            "workspace_read" => Self::Read { key: fields.item_key()? },
-            "workspace_write" => {
+            WORKSPACE_LIST => Self::List,
+            WORKSPACE_READ => Self::Read { key: fields.item_key()? },
+            WORKSPACE_WRITE => {
                 let (key, value) = (fields.item_key()?, fields.text("value")?);
                 check_value(&value)?;
                 Self::Write { key, value, if_version: fields.optional_number("if_version")? }
             }
-            "workspace_delete" => Self::Delete { key: fields.item_key()? },
-            Self::PUBLISH => Self::Publish(fields.publish()?),
-            _ => {
-                let message = format!("there is no such tool here: there are {}", TOOLS.join(", "));
-                return Err(Refusal::new(Code::ToolNotFound, message));
-            }
+            WORKSPACE_DELETE => Self::Delete { key: fields.item_key()? },
+            WORKSPACE_PUBLISH => Self::Publish(fields.publish()?),
+            _ => return Err(platform_tools::not_found()),
         };
         fields.finish(tool)?;
         Ok(request)
@@ -204,6 +199,7 @@ impl From<&Item> for WrittenItem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Code;
     use serde_json::json;
 
     fn parse(tool: &str, value: Value) -> Result<ItemRequest> {

@@ -1,8 +1,15 @@
 //! Decisions about who may do what, as pure functions. What a caller may not see never gets this far.
 
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod tables;
+mod tools;
+
+pub use tools::{Decision, Layer, NODE_CAPABILITIES, Offer, Question, Reason, Source, decide};
+
 use crate::agents::{Agent, Audience, Visibility};
 use crate::items::{Item, ItemScope};
-use crate::participants::glob;
 use crate::roles::Role;
 use crate::{Refusal, Result};
 
@@ -40,13 +47,4 @@ pub fn may_show(role: &Role, audience: Audience) -> Result<()> {
         (Role::Guest, Audience::Everyone) => Err(Refusal::forbidden("a guest's agents are not shown to everyone")),
         _ => Ok(()),
     }
-}
-
-/// An agent that names its tools has no others.
-pub fn may_use_tool(agent: &Agent, tool: &str) -> Result<()> {
-    let Some(tools) = &agent.settings.tools else { return Ok(()) };
-    if tools.iter().any(|pattern| glob(pattern.as_bytes(), tool.as_bytes())) {
-        return Ok(());
-    }
-    Err(Refusal::forbidden("this agent's own list of tools does not have this one"))
 }

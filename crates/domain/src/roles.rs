@@ -4,6 +4,7 @@ use crate::capabilities::ToolSet;
 use crate::ids::is_word;
 use crate::{Refusal, Result};
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 /// `admin`, `member` and `guest` are always there; the configuration file may define others, which are like `member`
 /// but for the tools and rights it gives them.
@@ -81,19 +82,26 @@ pub enum Right {
 }
 
 impl RoleRules {
-    fn built_in(role: &Role) -> Self {
-        let (tools, deny): (&[&str], &[&str]) = match role {
-            Role::Admin => (&["*"], &[]),
-            Role::Member => (&["*"], &["exec.host"]),
-            Role::Guest => (&["calendar.*"], &[]),
-            Role::Other(_) => (&[], &[]),
-        };
-        Self { tools: Some(ToolSet::of(tools)), deny: Some(ToolSet::of(deny)), rights: None }
+    /// What a role is where the file says nothing of it; only the built-in ones are anything then.
+    pub(crate) fn built_in(role: &Role) -> Option<&'static Self> {
+        static BUILT_IN: LazyLock<[RoleRules; 3]> =
+            LazyLock::new(|| {
+                [(&["*"][..], &[][..]), (&["*"], &["exec.host"]), (&["calendar.*"], &[])].map(|(tools, deny)| {
+                    RoleRules { tools: Some(ToolSet::of(tools)), deny: Some(ToolSet::of(deny)), rights: None }
+                })
+            });
+        let [admin, member, guest] = &*BUILT_IN;
+        match role {
+            Role::Admin => Some(admin),
+            Role::Member => Some(member),
+            Role::Guest => Some(guest),
+            Role::Other(_) => None,
+        }
     }
 
     /// What the file says of a role, and where it says nothing what is built in.
     pub fn in_force(role: &Role, declared: Option<&Self>) -> Self {
-        let built_in = Self::built_in(role);
+        let built_in = Self::built_in(role).cloned().unwrap_or_default();
         let Some(declared) = declared.cloned() else { return built_in };
         Self {
             tools: declared.tools.or(built_in.tools),

@@ -5,9 +5,10 @@ use crate::ids::{UserId, WorkspaceId};
 use crate::money::Micros;
 use crate::roles::{Role, RoleRules};
 use crate::skills::Skill;
-use crate::workspaces::{Binding, Identity, WorkspaceSettings, is_reserved, personal_defaults};
+use crate::workspaces::{Binding, Identity, ToolRules, WorkspaceSettings, is_reserved, personal_defaults};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// What the configuration file says about people, rights and money. Everything it names was checked to exist.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -92,4 +93,48 @@ impl Rules {
         let own = self.workspaces.get(id).cloned().unwrap_or_default();
         if is_reserved(id.as_str()) { own.or(self.house.personal.clone()).or(personal_defaults()) } else { own }
     }
+
+    /// One part of what a workspace sets, without copying the rest: asked for every call of a tool.
+    fn part<'a, T>(&'a self, id: &WorkspaceId, part: impl Fn(&'a WorkspaceSettings) -> Option<&'a T>) -> Option<&'a T> {
+        static PERSONAL: LazyLock<WorkspaceSettings> = LazyLock::new(personal_defaults);
+        let own = self.workspaces.get(id).and_then(&part);
+        if own.is_some() || !is_reserved(id.as_str()) {
+            return own;
+        }
+        part(&self.house.personal).or_else(|| part(&PERSONAL))
+    }
+
+    /// What a workspace lets its agents use; nothing, if it says nothing.
+    pub fn tools_of(&self, id: &WorkspaceId) -> Option<&ToolRules> {
+        self.part(id, |settings| settings.tools.as_ref())
+    }
+
+    /// The skills of a workspace, in the order in which it names them.
+    pub fn skills_of(&self, id: &WorkspaceId) -> Vec<&Skill> {
+        let names = self.part(id, |settings| settings.skills.as_ref()).map_or(&[][..], Vec::as_slice);
+        names.iter().filter_map(|name| self.house.skills.get(name)).collect()
+    }
+
+    /// One skill of a workspace.
+    pub fn skill_of(&self, id: &WorkspaceId, name: &str) -> Option<&Skill> {
+        let names = self.part(id, |settings| settings.skills.as_ref())?;
+        names.iter().find(|listed| *listed == name).and_then(|name| self.house.skills.get(name))
+    }
+
+    /// What a role may use and what not, as far as the file or the house says so; `None` if there is no such role.
+    pub fn tools_of_role(&self, role: &Role) -> Option<RoleTools<'_>> {
+        let (declared, built_in) = (self.house.roles.get(role.as_str()), RoleRules::built_in(role));
+        if declared.is_none() && built_in.is_none() {
+            return None;
+        }
+        let part = |part: fn(&RoleRules) -> Option<&ToolSet>| declared.and_then(part).or(built_in.and_then(part));
+        Some(RoleTools { tools: part(|rules| rules.tools.as_ref()), deny: part(|rules| rules.deny.as_ref()) })
+    }
+}
+
+/// `RoleRules::in_force` as far as tools go, without a copy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RoleTools<'a> {
+    pub tools: Option<&'a ToolSet>,
+    pub deny: Option<&'a ToolSet>,
 }

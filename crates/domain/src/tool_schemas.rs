@@ -1,6 +1,9 @@
 //! Tool definitions that a model can be given as they are, in the shapes that model providers and MCP use.
 
 pub mod items;
+pub mod skills;
+
+pub use crate::platform_tools::SHARED_CONTEXT;
 
 use crate::requests::{ACTIONS, BATCH_MOST};
 use crate::{Refusal, Result};
@@ -46,10 +49,13 @@ impl Tool {
 
 /// The platform tools that stand.
 pub fn all() -> Vec<Tool> {
-    std::iter::once(shared_context()).chain(items::all()).collect()
+    std::iter::once(shared_context()).chain(of_agents()).collect()
 }
 
-pub const SHARED_CONTEXT: &str = "shared_context";
+/// Those that are called on behalf of an agent.
+pub fn of_agents() -> Vec<Tool> {
+    items::all().into_iter().chain([skills::read()]).collect()
+}
 
 const ABOUT_SHARED_CONTEXT: &str = "\
 Working memory that all participants of this session share: short texts under keys. \
@@ -111,6 +117,7 @@ pub fn shared_context() -> Tool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::platform_tools::{self, Family};
     use crate::requests::Request;
 
     #[test]
@@ -124,6 +131,14 @@ mod tests {
             seen += 1;
         }
         assert_eq!(seen, 5);
+    }
+
+    #[test]
+    fn every_tool_of_the_table_that_stands_is_described_and_no_other() {
+        let names = |tools: Vec<Tool>| tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>();
+        assert_eq!(names(of_agents()), platform_tools::names_of(&platform_tools::OF_AGENTS));
+        let with_sessions = [&[Family::SharedContext][..], &platform_tools::OF_AGENTS].concat();
+        assert_eq!(names(all()), platform_tools::names_of(&with_sessions));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod agents;
 mod context;
 mod items;
+mod policy;
 mod projects;
 mod sessions;
 mod tokens;
@@ -12,6 +13,7 @@ mod workspaces;
 pub(crate) use agents::{Agent, AgentOptions, Audience, CreateAgent, OneAgent, UpdateAgent};
 pub(crate) use context::{Context, ContextAction, WriteContext};
 pub(crate) use items::{AgentAddress, Items, PublishItem, WriteItem};
+pub(crate) use policy::{ExplainPolicy, Policy};
 pub(crate) use projects::{InProject, OneProject, Project};
 pub(crate) use sessions::{OneSession, Session};
 pub(crate) use tokens::{CreateToken, Token};
@@ -97,6 +99,9 @@ pub(crate) enum Command {
     /// Workspace items: what an agent keeps for you, or a shared agent for all
     #[command(subcommand)]
     Items(Items),
+    /// Rights: why somebody may use a tool, or why not
+    #[command(subcommand)]
+    Policy(Policy),
     /// The audit log: list it, or verify its chains
     Audit(Audit),
     /// Make a consistent backup in a new folder, while the server runs or not

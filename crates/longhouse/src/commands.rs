@@ -7,6 +7,7 @@ mod context;
 mod doctor;
 mod input;
 mod items;
+mod policy;
 mod projects;
 mod sessions;
 mod tokens;
@@ -65,6 +66,7 @@ async fn ask(client: &Client, place: &Place, command: Command) -> Result<ExitCod
         Command::Project(command) => projects::run(client, place.json, command).await?,
         Command::Agent(command) => agents::run(client, place.json, command).await?,
         Command::Items(command) => items::run(client, place.json, command).await?,
+        Command::Policy(command) => policy::run(client, place.json, command).await?,
         Command::Audit(command) => return audit::run(client, place.json, command).await,
         Command::Doctor { security } => return doctor::run(client, place.json, security).await,
         Command::Backup { path } => back_up(client, place.json, path).await?,

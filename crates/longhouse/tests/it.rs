@@ -13,6 +13,7 @@ mod it {
     mod mcp;
     mod network;
     mod oracle;
+    mod policy;
     mod projects;
     mod records;
     mod slow_readers;

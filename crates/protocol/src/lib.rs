@@ -1,14 +1,16 @@
 //! The published contract: the JSON of every door. What is not here (or in `domain::requests`, `domain::answers` and
-//! `domain::item_requests`, the envelopes of the tools) is not promised to anybody.
+//! `domain::item_requests`, `domain::skill_requests`, the envelopes of the tools) is not promised to anybody.
 
 pub mod admin;
 pub mod budgets;
 pub mod errors;
 pub mod health;
 pub mod me;
+pub mod policy;
 pub mod projects;
 pub mod publications;
 pub mod sessions;
+pub mod skills;
 pub mod tokens;
 pub mod tools;
 pub mod workspaces;

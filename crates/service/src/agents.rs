@@ -2,17 +2,17 @@
 
 use crate::paging::{Listed, Page};
 use crate::projects::{self, ProjectRef};
-use crate::{Ctx, Error, Result, idempotency, items};
+use crate::{Ctx, Error, Result, idempotency, items, policy};
+use domain::Refusal;
 use domain::agents::{self as rules, AGENTS_MOST, Agent, AgentChoice, AgentShape};
 use domain::audit::AuditRecord;
 use domain::callers::{Caller, Credential};
 use domain::ids::{AgentId, WorkspaceId};
-use domain::item_requests::{ItemRequest, TOOLS};
 use domain::items::ItemScope;
+use domain::platform_tools::WORKSPACE_PUBLISH;
+use domain::policy::{may_publish_from, may_show};
 use domain::projects::Project;
 use domain::times::Timestamp;
-use domain::tool_schemas::SHARED_CONTEXT;
-use domain::{Refusal, policy};
 use std::sync::Arc;
 use store::{Operation, Tx};
 
@@ -86,7 +86,7 @@ fn record(caller: &Caller, action: &'static str, agent: &Agent, at: Timestamp) -
 pub async fn create(ctx: &Ctx, project: ProjectRef, choice: AgentChoice) -> Result<Agent> {
     ctx.caller.require_person()?;
     let shape = AgentShape::create(choice)?;
-    policy::may_show(&ctx.caller.role, shape.audience)?;
+    may_show(&ctx.caller.role, shape.audience)?;
     let id = AgentId::generated(ctx.house.unique());
     let operation = Create { caller: ctx.caller.clone(), project, id, shape, now: ctx.now() };
     idempotency::write(ctx, &WorkspaceId::personal(&ctx.caller.user), operation).await
@@ -192,7 +192,7 @@ impl Operation for Update {
         let before = find_in(tx, &project, &self.path.id_or_name).await?;
         let shape = AgentShape::of(&before).change(self.choice.clone())?;
         projects::home::may_have(&project, shape.visibility)?;
-        policy::may_show(&self.caller.role, shape.audience)?;
+        may_show(&self.caller.role, shape.audience)?;
         if shape.visibility != before.visibility && has_data(tx, &before).await? {
             return Err(rules::has_data().into());
         }
@@ -298,25 +298,17 @@ impl Operation for ListShared {
         // An agent that cannot publish has no use for whom its person could publish to.
         if matches!(self.caller.credential, Credential::Agent { .. }) {
             let agent = find_own(tx, &self.caller).await?;
-            policy::may_publish_from(&agent)?;
-            policy::may_use_tool(&agent, ItemRequest::PUBLISH)?;
+            may_publish_from(&agent)?;
+            policy::require_platform(&self.caller, &agent, WORKSPACE_PUBLISH)?;
         }
         let found = tx.shared_agents_page(&self.caller.user, &self.after, self.limit).await?;
         Ok(found.into_iter().map(|(agent, is_member)| SharedAgent { agent, is_member }).collect())
     }
 }
 
-/// Which platform tools the token's agent may use: none without an agent, and a shared one does not publish.
-pub async fn tools_of_own(ctx: &Ctx) -> Result<Vec<&'static str>> {
-    if !matches!(ctx.caller.credential, Credential::Agent { .. }) {
-        return Ok(Vec::new());
-    }
-    let agent = ctx.house.store().read(Own { caller: ctx.caller.clone() }).await?;
-    let may = |tool: &&str| {
-        let publishes = *tool == ItemRequest::PUBLISH;
-        policy::may_use_tool(&agent, tool).is_ok() && (!publishes || policy::may_publish_from(&agent).is_ok())
-    };
-    Ok(std::iter::once(SHARED_CONTEXT).chain(TOOLS).filter(may).collect())
+/// The agent that the caller's token is for.
+pub(crate) async fn get_own(ctx: &Ctx) -> Result<Agent> {
+    ctx.house.store().read(Own { caller: ctx.caller.clone() }).await
 }
 
 struct Own {

@@ -7,15 +7,15 @@ mod publishing;
 pub use publishing::{Published, list_publications, recall};
 
 use crate::agents::{self, AgentPath};
-use crate::{Ctx, Error, Result, idempotency};
+use crate::{Ctx, Error, Result, idempotency, policy};
 use changes::Change;
+use domain::Refusal;
 use domain::agents::Agent;
 use domain::callers::{Caller, Credential};
 use domain::events::StreamId;
 use domain::ids::{ItemId, PublicationId, WorkspaceId};
 use domain::item_requests::{ItemAnswer, ItemListing, ItemRequest, ListedItem};
 use domain::items::{ITEMS_MOST, ItemScope};
-use domain::{Refusal, policy};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use store::{Operation, Tx};
@@ -43,7 +43,7 @@ impl Acting {
             Self::Own => agents::find_own(tx, caller).await?,
         };
         tx.about(agent.id.as_str());
-        policy::may_use_tool(&agent, tool)?;
+        policy::require_platform(caller, &agent, tool)?;
         let scope = agent.item_scope(&caller.user);
         Ok(AtWork { agent, scope })
     }

@@ -3,7 +3,7 @@
 use crate::paging::{Listed, Page};
 use crate::projects::{self, ProjectRef, home};
 use crate::workspaces::{self, require_member};
-use crate::{Ctx, Error, Result, agents, idempotency, rules, shared_context};
+use crate::{Ctx, Error, Result, agents, idempotency, policy, rules, shared_context};
 use domain::agents::starter_pack;
 use domain::audit::AuditRecord;
 use domain::callers::{AgentRef, Caller, Credential, only_delivers};
@@ -16,7 +16,7 @@ use domain::sessions::{
 };
 use domain::times::Timestamp;
 use domain::tool_schemas::SHARED_CONTEXT;
-use domain::{Code, Refusal, policy};
+use domain::{Code, Refusal};
 use std::sync::Arc;
 use store::{Operation, Tx};
 
@@ -81,7 +81,7 @@ pub(crate) async fn find(tx: &mut Tx, caller: &Caller, reference: &SessionRef) -
         }
         Credential::Agent { agent, session } => {
             let found = find_only(tx, &caller.user, reference, &agent.workspace, session.as_ref()).await?;
-            policy::may_use_tool(&agents::find_own(tx, caller).await?, SHARED_CONTEXT)?;
+            policy::require_platform(caller, &agents::find_own(tx, caller).await?, SHARED_CONTEXT)?;
             if session.is_none() {
                 may_take_part(&found, agent, &caller.user)?;
             }

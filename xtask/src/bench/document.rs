@@ -33,6 +33,8 @@ ratio is product ÷ peer, of the medians. Latencies are seen by the client. Rate
   time until the client process, on one thread, has read the event from the last of them.
 - **growth**: every session is written to in turn. One write to each of n sessions costs n ÷ rate, so a cost linear in n
   is a constant rate.
+- **policy decision**: for a tool of a named plugin, over all workspaces, plugins and roles of a made-up house; a yes has
+  passed every layer. No sentence is written.
 ";
 
 pub(crate) fn render(machine: &Machine, seconds: u64, sections: &[Section]) -> String {

@@ -6,6 +6,7 @@ use std::fmt;
 pub(crate) enum Unit {
     PerSecond,
     Milliseconds,
+    Nanoseconds,
     /// Ten to the sixth, not two to the twentieth: the stricter reading of a limit.
     Megabytes,
     KibibytesEach,
@@ -16,6 +17,7 @@ impl Unit {
         match self {
             Self::PerSecond => "/s",
             Self::Milliseconds => "ms",
+            Self::Nanoseconds => "ns",
             Self::Megabytes => "MB",
             Self::KibibytesEach => "KiB each",
         }
@@ -58,6 +60,7 @@ impl fmt::Display for Sample {
 fn number(value: f64, unit: Unit) -> String {
     match unit {
         Unit::PerSecond => grouped(value.round() as u64),
+        Unit::Nanoseconds => grouped(value.round() as u64),
         Unit::Milliseconds if value < 10.0 => format!("{value:.2}"),
         Unit::Milliseconds | Unit::Megabytes | Unit::KibibytesEach => format!("{value:.1}"),
     }

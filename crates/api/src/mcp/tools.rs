@@ -1,14 +1,16 @@
 //! The tools: which there are for a caller, and how each is called. This table is the only place that knows them.
 
 use super::askers::Asker;
-use domain::item_requests::{ItemRequest, TOOLS};
+use domain::platform_tools::{
+    OF_AGENTS, SKILL_READ, WORKSPACE_DELETE, WORKSPACE_LIST, WORKSPACE_PUBLISH, WORKSPACE_READ,
+};
 use domain::requests::Request;
 use domain::tool_schemas::{self, SHARED_CONTEXT, Tool as Described};
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
-use service::items::{self, Acting};
+use service::items::Acting;
 use service::paging::Page;
-use service::{agents, shared_context};
+use service::{agents, platform_tools, shared_context, skills};
 
 /// How many targets a description names.
 const TARGETS_NAMED: usize = 20;
@@ -16,14 +18,18 @@ const TARGETS_READ: u64 = 500;
 
 /// What this caller may use.
 pub(super) async fn visible_to(asker: &Asker) -> service::Result<Vec<Tool>> {
-    let allowed = agents::tools_of_own(&asker.ctx).await?;
+    let allowed = platform_tools::of_own_agent(&asker.ctx).await?;
     let mut tools = Vec::new();
     if !asker.is_agent() || allowed.contains(&SHARED_CONTEXT) {
         tools.push(shared_context_for(asker));
     }
-    for tool in tool_schemas::items::all().into_iter().filter(|tool| allowed.contains(&tool.name)) {
-        let targets = if tool.name == ItemRequest::PUBLISH { targets(asker).await? } else { String::new() };
-        tools.push(workspace_tool(tool, &targets));
+    for tool in tool_schemas::of_agents().into_iter().filter(|tool| allowed.contains(&tool.name)) {
+        let addition = match tool.name {
+            WORKSPACE_PUBLISH => targets(asker).await?,
+            SKILL_READ => format!("\n\n{}", skills::told_to_own_agent(&asker.ctx).await?),
+            _ => String::new(),
+        };
+        tools.push(agents_tool(tool, &addition));
     }
     Ok(tools)
 }
@@ -32,7 +38,9 @@ pub(super) async fn visible_to(asker: &Asker) -> service::Result<Vec<Tool>> {
 pub(super) async fn call(asker: &Asker, name: &str, arguments: Map<String, Value>) -> Option<service::Result<Value>> {
     match name {
         SHARED_CONTEXT => Some(use_shared_context(asker, arguments).await),
-        name if TOOLS.contains(&name) => Some(use_items(asker, name, arguments).await),
+        name if OF_AGENTS.contains(&domain::platform_tools::find(name)?.family) => {
+            Some(use_platform_tool(asker, name, arguments).await)
+        }
         _ => None,
     }
 }
@@ -54,13 +62,14 @@ fn shared_context_for(asker: &Asker) -> Tool {
     described(tool, "", about)
 }
 
-fn workspace_tool(tool: Described, addition: &str) -> Tool {
+fn agents_tool(tool: Described, addition: &str) -> Tool {
     let about = |title: &str| ToolAnnotations::with_title(title);
     let about = match tool.name {
-        "workspace_list" => about("List items").read_only(true),
-        "workspace_read" => about("Read an item").read_only(true),
-        "workspace_delete" => about("Delete an item").read_only(false).destructive(true).idempotent(false),
-        "workspace_publish" => about("Publish an item").read_only(false).destructive(true).idempotent(false),
+        WORKSPACE_LIST => about("List items").read_only(true),
+        WORKSPACE_READ => about("Read an item").read_only(true),
+        SKILL_READ => about("Read a skill").read_only(true),
+        WORKSPACE_DELETE => about("Delete an item").read_only(false).destructive(true).idempotent(false),
+        WORKSPACE_PUBLISH => about("Publish an item").read_only(false).destructive(true).idempotent(false),
         _ => about("Write an item").read_only(false).destructive(true).idempotent(false),
     };
     described(tool, addition, about)
@@ -89,8 +98,8 @@ async fn targets(asker: &Asker) -> service::Result<String> {
     })
 }
 
-async fn use_items(asker: &Asker, tool: &str, arguments: Map<String, Value>) -> service::Result<Value> {
-    let answer = items::call(&asker.ctx, Acting::Own, tool, arguments).await?;
+async fn use_platform_tool(asker: &Asker, tool: &str, arguments: Map<String, Value>) -> service::Result<Value> {
+    let answer = platform_tools::call(&asker.ctx, Acting::Own, tool, arguments).await?;
     Ok(serde_json::to_value(answer).unwrap_or(Value::Null))
 }
 

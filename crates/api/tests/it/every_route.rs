@@ -26,6 +26,7 @@ const INSIDE_MCP: [&str; 5] = ["401 UNAUTHENTICATED", "406", "406", "406", "403 
 
 fn table() -> Vec<Row> {
     let unseen = own("404 SESSION_NOT_FOUND");
+    let no_workspace = own("404 WORKSPACE_NOT_FOUND");
     let no_project = own("404 PROJECT_NOT_FOUND");
     let agent = "/my/projects/{project}/agents/{agent}";
     vec![
@@ -59,6 +60,8 @@ fn table() -> Vec<Row> {
         Row("get", "/workspaces/{workspace}/budget", Value::Null, own("404 WORKSPACE_NOT_FOUND")),
         Row("get", "/my/publications", Value::Null, own("200")),
         Row("delete", "/my/publications/{publication}", Value::Null, own("404 PUBLICATION_NOT_FOUND")),
+        Row("post", "/workspaces/{workspace}/policy/explain", json!({"user": "bea", "tool": "k8s.get"}), no_workspace),
+        Row("get", "/workspaces/{workspace}/skills", Value::Null, no_workspace),
         Row("post", "/sessions", json!({}), own("201")),
         Row("get", "/sessions", Value::Null, own("200")),
         Row("get", "/sessions/{session}", Value::Null, unseen),
@@ -112,6 +115,7 @@ pub(super) fn concrete(path: &str, token: &str) -> String {
     path.replace("{session}", "plans")
         .replace("{user}", "usr_owner")
         .replace("{token}", token)
+        .replace("{workspace}", "personal-usr_owner")
         .replace("{project}", "garden")
         .replace("{agent}", "agent_coder")
         .replace("{tool}", "workspace_list")

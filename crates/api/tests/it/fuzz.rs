@@ -4,7 +4,7 @@
 use super::envelope::is_envelope;
 use super::every_route::operations;
 use axum::http::Method;
-use domain::item_requests::TOOLS;
+use domain::platform_tools::{OF_AGENTS, names_of};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use testkit::{Random, World};
@@ -82,6 +82,8 @@ fn good_word(random: &mut Random, field: &str) -> Option<Value> {
         "ttl" => &["1h", "30d"],
         "session" => &["plans"],
         "workspace" => &["personal"],
+        "tool" => &["filesystem.read", "k8s.get", "skill_read"],
+        "user" => &["owner", "usr_bea"],
         "channel" => &["http"],
         "key" | "prefix" => &["a", "b", "c"],
         "label" | "from" | "to" => &["one", "two", "now"],
@@ -181,10 +183,11 @@ fn address(random: &mut Random, path: &str, operation: &Value) -> String {
         address.push('/');
         let odd = match part {
             "{session}" if !random.once_in(4) => "plans".to_owned(),
+            "{workspace}" if !random.once_in(4) => (*random.one_of(&["personal", "personal-usr_bea"])).to_owned(),
             "{user}" if !random.once_in(3) => "usr_bea".to_owned(),
             "{project}" if !random.once_in(4) => "garden".to_owned(),
             "{agent}" if !random.once_in(4) => (*random.one_of(&["agent_coder", "agent_writer", "shared"])).to_owned(),
-            "{tool}" if !random.once_in(6) => (*random.one_of(&TOOLS)).to_owned(),
+            "{tool}" if !random.once_in(6) => (*random.one_of(&names_of(&OF_AGENTS))).to_owned(),
             part if part.starts_with('{') && random.once_in(10) => "%FF%fe".to_owned(),
             part if part.starts_with('{') => percent(&odd_text(random).chars().take(300).collect::<String>()),
             part => part.to_owned(),

@@ -1,11 +1,11 @@
 //! What a stream reads: how far the log goes, and what it has beyond a place.
 
-use crate::{Error, Result, agents};
+use crate::{Error, Result, agents, policy};
 use domain::callers::Caller;
 use domain::events::{RecordedEvent, StreamId};
 use domain::ids::{ProjectId, SessionId, UserId, WorkspaceId};
 use domain::items::ItemScope;
-use domain::policy;
+use domain::platform_tools::{WORKSPACE_LIST, WORKSPACE_READ};
 use std::sync::Arc;
 use store::{Operation, Tx};
 
@@ -59,7 +59,8 @@ impl Operation for OwnScope {
     async fn run(&self, tx: &mut Tx) -> Result<ItemScope> {
         let agent = agents::find_own(tx, &self.caller).await?;
         // Either shows what a stream tells: that keys changed.
-        policy::may_use_tool(&agent, "workspace_list").or_else(|_| policy::may_use_tool(&agent, "workspace_read"))?;
+        let may = |tool| policy::require_platform(&self.caller, &agent, tool);
+        may(WORKSPACE_LIST).or_else(|_| may(WORKSPACE_READ))?;
         Ok(agent.item_scope(&self.caller.user))
     }
 }

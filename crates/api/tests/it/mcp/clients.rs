@@ -9,7 +9,7 @@ use testkit::{Ask, World};
 
 pub(in crate::it) const NEW: &str = "2026-07-28";
 pub(super) const OLD: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-pub(super) const ALL: [&str; 5] = [NEW, OLD[0], OLD[1], OLD[2], OLD[3]];
+pub(in crate::it) const ALL: [&str; 5] = [NEW, OLD[0], OLD[1], OLD[2], OLD[3]];
 
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long is long enough to say that nothing comes.
