@@ -21,10 +21,10 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
     responses((status = 200, body = wire::WorkspaceBudget),
         (status = 404, body = ErrorBody, description = "WORKSPACE_NOT_FOUND")))]
 async fn look(Signed { ctx, .. }: Signed, Segment(workspace): Segment) -> Result<Json<wire::WorkspaceBudget>> {
-    Ok(Json(render(budgets::look(&ctx, &workspace).await?)))
+    Ok(Json(render(&budgets::look(&ctx, &workspace).await?)))
 }
 
-fn render(view: BudgetView) -> wire::WorkspaceBudget {
+fn render(view: &BudgetView) -> wire::WorkspaceBudget {
     let (limit_usd, remaining_usd) = (view.limit.map(Micros::as_usd), view.remaining().map(Micros::as_usd));
     let tally = view.today.tally;
     wire::WorkspaceBudget {
@@ -36,17 +36,17 @@ fn render(view: BudgetView) -> wire::WorkspaceBudget {
         unpriced_calls: view.today.unpriced_calls,
         day: view.day.to_string(),
         resets_at: view.resets_at,
-        timezone: view.timezone,
-        by_agent: view.by_agent.into_iter().map(by_agent).collect(),
-        by_member: view.by_member.into_iter().map(by_member).collect(),
-        by_day: view.by_day.into_iter().map(by_day).collect(),
+        timezone: view.timezone.clone(),
+        by_agent: view.by_agent.iter().map(by_agent).collect(),
+        by_member: view.by_member.iter().map(by_member).collect(),
+        by_day: view.by_day.iter().map(by_day).collect(),
     }
 }
 
-fn by_agent(spent: budgets::AgentSpending) -> wire::AgentSpending {
+fn by_agent(spent: &budgets::AgentSpending) -> wire::AgentSpending {
     let counters = spent.counters;
     wire::AgentSpending {
-        agent: spent.agent.map(|agent| agent.as_str().to_owned()),
+        agent: spent.agent.as_ref().map(|agent| agent.as_str().to_owned()),
         spent_usd: counters.tally.spent.as_usd(),
         reserved_usd: counters.tally.reserved.as_usd(),
         calls: counters.calls,
@@ -54,7 +54,7 @@ fn by_agent(spent: budgets::AgentSpending) -> wire::AgentSpending {
     }
 }
 
-fn by_member(spent: budgets::MemberSpending) -> wire::MemberSpending {
+fn by_member(spent: &budgets::MemberSpending) -> wire::MemberSpending {
     let counters = spent.counters;
     wire::MemberSpending {
         user: spent.user.as_str().to_owned(),
@@ -67,7 +67,7 @@ fn by_member(spent: budgets::MemberSpending) -> wire::MemberSpending {
     }
 }
 
-fn by_day(spent: budgets::DaySpending) -> wire::DaySpending {
+fn by_day(spent: &budgets::DaySpending) -> wire::DaySpending {
     wire::DaySpending {
         day: spent.day.to_string(),
         spent_usd: spent.counters.tally.spent.as_usd(),

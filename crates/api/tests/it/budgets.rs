@@ -7,7 +7,7 @@ mod model;
 mod scene;
 
 use domain::Code;
-use domain::ids::{AgentId, SessionId};
+use domain::ids::{AgentId, SessionId, WorkspaceId};
 use domain::ledger::CallState;
 use domain::money::Micros;
 use domain::workspaces::Budget;
@@ -249,8 +249,12 @@ async fn the_ledger_stays_when_people_agents_sessions_and_workspaces_go() {
         .ok();
     let in_den = budgets::reserve(&ctx(house, "ann"), call("den", UNIT, 9)).await.unwrap();
     world.delete("/admin/workspaces/den").locally().send().await;
-    budgets::settle(house, &in_den, used(9)).await.unwrap();
-    assert_eq!(row(house, &workspace("den"), &in_den.id).await.unwrap().spent, Some(Micros(9)));
+    let den = WorkspaceId::from_trusted(format!("den@{}", house.now().as_ms()));
+    assert_eq!(budgets::settle(house, &in_den, used(3)).await.unwrap(), None, "it has gone where nobody reaches it");
+    world.clock.advance_s(OVERDUE_AFTER_S.cast_signed());
+    budgets::end_overdue_calls_once(house).await.unwrap();
+    let retired = row(house, &den, &in_den.id).await.unwrap();
+    assert_eq!((retired.state, retired.spent), (CallState::Assumed, Some(Micros(9))), "and ends there");
     assert_eq!(code(budgets::look(&ctx(house, "ann"), "den").await), Code::WorkspaceNotFound);
     let lab_call = reserve(house, "ann", 5).await.unwrap();
     world.declare(domain::rules::Declaration::default()).await;

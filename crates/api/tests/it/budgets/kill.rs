@@ -1,6 +1,9 @@
 //! Fifty callers, and a process that is killed in the middle of them: what it said was settled is there once, nothing
 //! stays set aside, and the limit holds.
 
+// What a killed process had done is known by what it said.
+#![allow(clippy::print_stdout)]
+
 use super::scene::*;
 use domain::ids::ModelCallId;
 use domain::ledger::CallState;
