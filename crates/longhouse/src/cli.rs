@@ -1,6 +1,7 @@
 //! The words of the command line. Those of the larger commands have files of their own.
 
 mod agents;
+mod config;
 mod context;
 mod items;
 mod policy;
@@ -11,6 +12,7 @@ mod usage;
 mod workspaces;
 
 pub(crate) use agents::{Agent, AgentOptions, Audience, CreateAgent, OneAgent, UpdateAgent};
+pub(crate) use config::Config;
 pub(crate) use context::{Context, ContextAction, WriteContext};
 pub(crate) use items::{AgentAddress, Items, PublishItem, WriteItem};
 pub(crate) use policy::{ExplainPolicy, Policy};
@@ -56,6 +58,9 @@ pub(crate) struct Place {
     #[arg(long, global = true, help_heading = PLACE, value_name = "DIR")]
     #[arg(env = "LONGHOUSE_DATA_DIR", default_value = "./longhouse-data")]
     pub(crate) data_dir: PathBuf,
+    /// The configuration file; `longhouse.yaml` if that is in the working directory
+    #[arg(long, global = true, help_heading = PLACE, env = "LONGHOUSE_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     /// A Longhouse elsewhere, by its address; needs a token in LONGHOUSE_TOKEN or --token-file
     #[arg(long, global = true, help_heading = PLACE, env = "LONGHOUSE_SERVER", value_name = "URL")]
     pub(crate) server: Option<String>,
@@ -102,6 +107,9 @@ pub(crate) enum Command {
     /// Rights: why somebody may use a tool, or why not
     #[command(subcommand)]
     Policy(Policy),
+    /// The configuration file: check it, or print its schema
+    #[command(subcommand)]
+    Config(Config),
     /// The audit log: list it, or verify its chains
     Audit(Audit),
     /// Make a consistent backup in a new folder, while the server runs or not
@@ -128,6 +136,7 @@ pub(crate) enum Command {
 Examples:
   longhouse serve
   longhouse serve --listen 127.0.0.1:8080 --data-dir /var/lib/longhouse
+  longhouse serve --config house/longhouse.yaml           read again whenever it changes, and on SIGHUP
   longhouse serve --listen 0.0.0.0:443 --tls-cert cert.pem --tls-key key.pem --public-url https://house.example
 
 LONGHOUSE_STORAGE_URL=postgres://… keeps the rows in an empty PostgreSQL database instead of a file.
@@ -144,11 +153,14 @@ pub(crate) struct Serve {
     #[arg(long = "allowed-host", env = "LONGHOUSE_ALLOWED_HOSTS", value_delimiter = ',', value_name = "NAME")]
     pub(crate) allowed_hosts: Vec<String>,
     /// Requests per second for each credential, or `off`
-    #[arg(long, env = "LONGHOUSE_RATE_LIMIT", default_value = "2000", value_name = "N")]
-    pub(crate) rate_limit: String,
+    ///
+    /// 2000 if neither this nor the configuration file says otherwise
+    #[arg(long, env = "LONGHOUSE_RATE_LIMIT", value_name = "N")]
+    pub(crate) rate_limit: Option<String>,
     /// Let /metrics be read without a token (on loopback only)
     #[arg(long, env = "LONGHOUSE_METRICS_OPEN", value_parser = clap::builder::FalseyValueParser::new())]
-    pub(crate) metrics_open: bool,
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    pub(crate) metrics_open: Option<bool>,
     /// The certificate for TLS (PEM)
     #[arg(long, env = "LONGHOUSE_TLS_CERT", requires = "tls_key", value_name = "FILE")]
     pub(crate) tls_cert: Option<PathBuf>,
@@ -158,6 +170,9 @@ pub(crate) struct Serve {
     /// Listen beyond loopback without TLS, for example behind a proxy that has it
     #[arg(long, env = "LONGHOUSE_ALLOW_PLAIN_HTTP", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) allow_plain_http: bool,
+    /// Print what would be in force, as JSON without secrets, and end
+    #[arg(long)]
+    pub(crate) print_config: bool,
 }
 
 /// With a token, here or with --server, it says who acts, in which session and as whom.

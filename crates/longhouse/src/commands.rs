@@ -3,6 +3,7 @@
 mod addresses;
 mod agents;
 mod audit;
+mod config;
 mod context;
 mod doctor;
 mod input;
@@ -25,9 +26,14 @@ use std::process::ExitCode;
 
 pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
     let place = cli.place;
+    // It was a session's word once; passed over in silence it would leave out what was asked for.
+    if place.config.as_ref().is_some_and(|path| path.as_os_str().as_encoded_bytes().starts_with(b"{")) {
+        return Err(cli::Usage("--config names the configuration file; --settings gives those of a session").into());
+    }
     match cli.command {
         Command::Serve(options) => serve::run(&place, &options).await,
         Command::Mcp(options) => mcp::run(&place, &options).await,
+        Command::Config(command) => config::run(&place, command).await,
         Command::Restore { .. } if place.server.is_some() => {
             bail!("restore works on this machine only, not with --server")
         }
@@ -70,7 +76,11 @@ async fn ask(client: &Client, place: &Place, command: Command) -> Result<ExitCod
         Command::Audit(command) => return audit::run(client, place.json, command).await,
         Command::Doctor { security } => return doctor::run(client, place.json, security).await,
         Command::Backup { path } => back_up(client, place.json, path).await?,
-        Command::Serve(_) | Command::Mcp(_) | Command::Restore { .. } | Command::Completions { .. } => {}
+        Command::Serve(_)
+        | Command::Mcp(_)
+        | Command::Config(_)
+        | Command::Restore { .. }
+        | Command::Completions { .. } => {}
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -84,7 +94,8 @@ async fn back_up(client: &Client, json: bool, path: PathBuf) -> Result<()> {
 }
 
 async fn restore(place: &Place, path: &Path) -> Result<ExitCode> {
-    service::backups::restore(path, &place.data_dir, crate::settings::storage_url().as_deref()).await?;
+    let storage_url = crate::settings::storage_url(place)?;
+    service::backups::restore(path, &place.data_dir, storage_url.as_deref()).await?;
     let folder = place.data_dir.display();
     let with_secret = place.data_dir.join(service::data_dir::SECRET).exists();
     let answer = json!({"data_dir": place.data_dir, "restored_from": path, "with_secret": with_secret});

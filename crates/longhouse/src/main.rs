@@ -8,6 +8,7 @@
 mod cli;
 mod client;
 mod commands;
+mod config;
 mod mcp;
 mod output;
 mod serve;

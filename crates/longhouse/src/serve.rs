@@ -1,49 +1,57 @@
-//! `longhouse serve`: opens the house, opens its doors, and closes both in order.
+//! `longhouse serve`: opens the house, puts the configuration in force, opens its doors, and closes all in order.
+
+mod reloads;
+mod watching;
 
 use crate::cli::{Place, Serve};
-use crate::{output, settings};
+use crate::settings::Process;
+use crate::{config, output, settings};
 use anyhow::{Context, Result};
 use api::{App, Options, Tls};
+use reloads::ConfigFile;
+use serde_json::json;
 use service::data_dir::SocketPath;
 use service::surroundings::Machine;
 use service::{Ctx, House, authority, housekeeping, sign_in};
 use std::io::Write;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     let wanted = settings::listen_address(&options.listen)?;
-    settings::check_exposure(options, wanted)?;
-    let rate_limit = settings::rate_limit(&options.rate_limit)?;
+    let Ok(file) = ConfigFile::find(place) else { return Ok(ExitCode::FAILURE) };
+    let process = Process::new(options, &file.process())?;
+    process.check_exposure(options, wanted)?;
+    settings::check_engines()?;
+    if options.print_config {
+        return print_config(place, &file, &process, wanted);
+    }
     let mut stop = Stop::listen()?;
+    // Without somebody who listens it would end the process.
+    let hangup = signal(SignalKind::hangup())?;
     raise_file_limit();
-    let house = open(place).await?;
+    let house = open_at(place, process.storage_url.clone()).await?;
+    let opened = open_doors(place, options, &process, wanted, &house, file).await;
+    let (bound, app, file) = match opened {
+        Ok(Some(opened)) => opened,
+        not_opened => {
+            house.close().await;
+            return not_opened.map(|_| ExitCode::FAILURE);
+        }
+    };
     let socket = SocketPath::of(&place.data_dir)?;
-    let tls = options.tls_cert.clone().zip(options.tls_key.clone()).map(|(certificate, key)| Tls { certificate, key });
-    let bound = api::bind(wanted, socket.as_path(), tls.as_ref()).await;
-    let bound = bound.with_context(|| format!("cannot listen on {wanted}"))?;
-    let address = bound.address()?;
-    let public_url = settings::public_url(options, address);
-    let app = App::new(
-        house.clone(),
-        Options {
-            hosts: settings::hosts(options, address),
-            rate_limit,
-            metrics_open: options.metrics_open,
-            public_url: public_url.clone(),
-            plain_beyond_loopback: !address.ip().is_loopback() && tls.is_none(),
-            temporary: false,
-        },
-    );
-    greet(&house, place, &public_url).await?;
+    greet(&house, place, &process.public_url(bound.address()?)).await?;
     let keeping = tokio::spawn(housekeeping::run(house.clone()));
+    let following = tokio::spawn(file.follow(house.clone(), hangup));
     api::serve(api::entrance(app), bound, stop.wait(), || {
         tracing::info!("stopping: open requests may finish");
         house.end_streams();
     })
     .await;
     keeping.abort();
+    following.abort();
     // The next start would remove it; a client would meanwhile knock in vain. Before the house is closed, because then
     // the next may have made its own already.
     let _ = std::fs::remove_file(socket.as_path());
@@ -52,19 +60,76 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Takes the addresses and puts the configuration in force. None if that was refused, which was said then.
+async fn open_doors(
+    place: &Place,
+    options: &Serve,
+    process: &Process,
+    wanted: SocketAddr,
+    house: &House,
+    mut file: ConfigFile,
+) -> Result<Option<(api::Bound, App, ConfigFile)>> {
+    let socket = SocketPath::of(&place.data_dir)?;
+    let tls = options.tls_cert.clone().zip(options.tls_key.clone()).map(|(certificate, key)| Tls { certificate, key });
+    let bound = api::bind(wanted, socket.as_path(), tls.as_ref()).await;
+    let bound = bound.with_context(|| format!("cannot listen on {wanted}"))?;
+    let in_force = file.put_in_force(house).await;
+    if !matches!(in_force, Ok(true)) {
+        let _ = std::fs::remove_file(socket.as_path());
+        return in_force.map(|_| None);
+    }
+    let address = bound.address()?;
+    let app = App::new(
+        house.clone(),
+        Options {
+            hosts: process.hosts(address),
+            rate_limit: process.rate_limit,
+            metrics_open: process.metrics_open,
+            public_url: process.public_url(address),
+            plain_beyond_loopback: !address.ip().is_loopback() && tls.is_none(),
+            temporary: false,
+        },
+    );
+    Ok(Some((bound, app, file)))
+}
+
+/// What would be in force; of skills only their names, because their texts are long.
+fn print_config(place: &Place, file: &ConfigFile, process: &Process, wanted: SocketAddr) -> Result<ExitCode> {
+    let mut shown = process.as_json(wanted);
+    shown["config"] = json!(settings::config_file(place));
+    shown["data_dir"] = json!(place.data_dir);
+    if let Some(loaded) = file.loaded() {
+        shown["skills_dir"] = json!(loaded.skills_dir);
+        let mut declaration = serde_json::to_value(&loaded.declaration)?;
+        declaration["house"]["skills"] = json!(loaded.declaration.house.skills.keys().collect::<Vec<_>>());
+        shown["declaration"] = declaration;
+    }
+    output::print(true, &shown, |_| String::new())?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Opens the house in the data directory, building it if need be.
 pub(crate) async fn open(place: &Place) -> Result<House> {
     settings::check_engines()?;
-    let options = service::house::Options {
-        data_dir: place.data_dir.clone(),
-        secret: std::env::var("LONGHOUSE_SECRET").ok(),
-        storage_url: settings::storage_url(),
-    };
+    open_at(place, settings::storage_url(place)?).await
+}
+
+async fn open_at(place: &Place, storage_url: Option<String>) -> Result<House> {
+    let secret = std::env::var("LONGHOUSE_SECRET").ok();
+    let options = service::house::Options { data_dir: place.data_dir.clone(), secret, storage_url };
     let (house, built) = House::open(options, Arc::new(Machine::default())).await?;
     if built {
         output::say(&format!("made a new house in {}, its owner is usr_owner", place.data_dir.display()));
     }
     Ok(house)
+}
+
+/// Says everything that is wrong with a file, for somebody who waits for a start.
+fn say_refused(problems: &[config::Problem]) {
+    for line in config::lines(problems) {
+        let _ = writeln!(std::io::stderr(), "{line}");
+    }
+    output::say(&format!("not started: {} in the configuration", config::counted(problems.len(), "problem")));
 }
 
 async fn greet(house: &House, place: &Place, public_url: &str) -> Result<()> {

@@ -1,10 +1,14 @@
 //! What the environment and the flags say, made into what the rooms need.
 
-use crate::cli::Serve;
-use anyhow::{Context, Result, bail};
+use crate::cli::{Place, Serve};
+use crate::config::{self, KnownPeople, ProcessSettings};
+use anyhow::{Context, Result, anyhow, bail};
 use api::{Hosts, RateLimit};
+use domain::ids::UserId;
+use serde_json::{Value, json};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 
 /// Logs go to standard error: results alone belong on standard output.
 pub(crate) fn start_logging(serving: bool) {
@@ -40,9 +44,55 @@ pub(crate) fn check_engines() -> Result<()> {
     Ok(())
 }
 
-/// Where the rows are, if not in the data directory. It may hold a password, so it is no flag that others could see.
-pub(crate) fn storage_url() -> Option<String> {
-    std::env::var("LONGHOUSE_STORAGE_URL").ok()
+/// The configuration file that is meant: the one that was named, or the usual one if it is there.
+pub(crate) fn config_file(place: &Place) -> Option<PathBuf> {
+    let usual = || Some(PathBuf::from(config::DEFAULT_FILE)).filter(|path| path.symlink_metadata().is_ok());
+    place.config.clone().or_else(usual)
+}
+
+/// Who may be named before a house was built.
+pub(crate) fn people_of_new_house() -> KnownPeople {
+    KnownPeople::These(UserId::parse(service::users::OWNER).into_iter().collect())
+}
+
+/// Where the rows are, if not in the data directory: for whoever opens a house without serving it, and must find what
+/// the server has. It may hold a password, so it is no flag that others could see.
+pub(crate) fn storage_url(place: &Place) -> Result<Option<String>> {
+    if let Ok(url) = std::env::var("LONGHOUSE_STORAGE_URL") {
+        return Ok(Some(url));
+    }
+    let Some(path) = config_file(place) else { return Ok(None) };
+    config::storage_url(&path)
+        .map_err(|problems| anyhow!("it is not known where the rows are\n{}", config::lines(&problems).join("\n")))
+}
+
+/// What holds for the process: flag before environment before file before default.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub(crate) storage_url: Option<String>,
+    pub(crate) rate_limit: RateLimit,
+    pub(crate) metrics_open: bool,
+    public_url: Option<String>,
+    allowed_hosts: Vec<String>,
+    encrypted: bool,
+}
+
+impl Process {
+    pub(crate) fn new(options: &Serve, file: &ProcessSettings) -> Result<Self> {
+        let rate_limit = match &options.rate_limit {
+            Some(text) => rate_limit(text)?,
+            None => file.rate_limit.unwrap_or_default(),
+        };
+        let given = Some(&options.allowed_hosts).filter(|names| !names.is_empty());
+        Ok(Self {
+            storage_url: std::env::var("LONGHOUSE_STORAGE_URL").ok().or_else(|| file.storage_url.clone()),
+            rate_limit,
+            metrics_open: options.metrics_open.or(file.metrics_open).unwrap_or_default(),
+            public_url: options.public_url.clone().or_else(|| file.public_url.clone()),
+            allowed_hosts: given.or(file.allowed_hosts.as_ref()).cloned().unwrap_or_default(),
+            encrypted: options.tls_cert.is_some(),
+        })
+    }
 }
 
 pub(crate) fn listen_address(text: &str) -> Result<SocketAddr> {
@@ -51,7 +101,7 @@ pub(crate) fn listen_address(text: &str) -> Result<SocketAddr> {
     found.next().with_context(|| format!("--listen {text} names no address"))
 }
 
-pub(crate) fn rate_limit(text: &str) -> Result<RateLimit> {
+fn rate_limit(text: &str) -> Result<RateLimit> {
     if text == "off" {
         return Ok(RateLimit::Off);
     }
@@ -59,48 +109,79 @@ pub(crate) fn rate_limit(text: &str) -> Result<RateLimit> {
     Ok(RateLimit::PerSecond { rate, burst: rate.saturating_mul(NonZeroU32::MIN.saturating_add(1)) })
 }
 
-/// The names this server answers to, beside the loopback ones.
-pub(crate) fn hosts(options: &Serve, address: SocketAddr) -> Hosts {
-    let mut names = options.allowed_hosts.clone();
-    names.extend(options.public_url.as_deref().and_then(host_of_url));
-    if !address.ip().is_unspecified() {
-        names.push(match address {
-            SocketAddr::V4(v4) => v4.ip().to_string(),
-            SocketAddr::V6(v6) => format!("[{}]", v6.ip()),
-        });
+impl Process {
+    /// The names this server answers to, beside the loopback ones.
+    pub(crate) fn hosts(&self, address: SocketAddr) -> Hosts {
+        let mut names = self.allowed_hosts.clone();
+        names.extend(self.public_url.as_deref().and_then(host_of_url));
+        if !address.ip().is_unspecified() {
+            names.push(match address {
+                SocketAddr::V4(v4) => v4.ip().to_string(),
+                SocketAddr::V6(v6) => format!("[{}]", v6.ip()),
+            });
+        }
+        Hosts::new(names)
     }
-    Hosts::new(names)
+
+    /// Beyond loopback there is TLS, or a person who said that they know.
+    pub(crate) fn check_exposure(&self, options: &Serve, address: SocketAddr) -> Result<()> {
+        if !address.ip().is_loopback() && !self.encrypted && !options.allow_plain_http {
+            bail!(
+                "{address} can be reached from other machines: give --tls-cert and --tls-key, \
+                 or --allow-plain-http if something in front of it encrypts"
+            );
+        }
+        if self.metrics_open && !address.ip().is_loopback() {
+            bail!("--metrics-open, or `server.metrics_open`, is for loopback addresses only");
+        }
+        Ok(())
+    }
+
+    pub(crate) fn public_url(&self, address: SocketAddr) -> String {
+        if let Some(url) = &self.public_url {
+            return url.trim_end_matches('/').to_owned();
+        }
+        let scheme = if self.encrypted { "https" } else { "http" };
+        let host =
+            if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() };
+        format!("{scheme}://{host}")
+    }
+
+    /// For showing, without secrets.
+    pub(crate) fn as_json(&self, address: SocketAddr) -> Value {
+        let rate_limit = match self.rate_limit {
+            RateLimit::Off => json!("off"),
+            RateLimit::PerSecond { rate, burst } => json!({"per_second": rate, "burst": burst}),
+        };
+        json!({
+            "listen": address.to_string(),
+            "storage": {"url": self.storage_url.as_deref().map_or("sqlite".to_owned(), without_password)},
+            "bus": {"url": "memory"},
+            "vectors": {"url": "embedded"},
+            "server": {
+                "public_url": self.public_url(address),
+                "allowed_hosts": self.allowed_hosts,
+                "metrics_open": self.metrics_open,
+                "rate_limit": rate_limit,
+            },
+        })
+    }
+}
+
+/// An address with nothing in it that opens a door: what follows `?` may hold a password too.
+fn without_password(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let Some((person, place)) = rest.rsplit_once('@') else { return url.to_owned() };
+    let name = person.split(':').next().unwrap_or_default();
+    let hidden = if person.contains(':') { ":…" } else { "" };
+    format!("{scheme}://{name}{hidden}@{place}")
 }
 
 fn host_of_url(url: &str) -> Option<String> {
     let authority = url.split("://").nth(1)?.split('/').next()?;
     let end = authority.rfind(':').filter(|at| !authority[*at..].contains(']')).unwrap_or(authority.len());
     Some(authority[..end].to_owned())
-}
-
-/// Beyond loopback there is TLS, or a person who said that they know.
-pub(crate) fn check_exposure(options: &Serve, address: SocketAddr) -> Result<()> {
-    let encrypted = options.tls_cert.is_some();
-    if !address.ip().is_loopback() && !encrypted && !options.allow_plain_http {
-        bail!(
-            "{address} can be reached from other machines: give --tls-cert and --tls-key, \
-             or --allow-plain-http if something in front of it encrypts"
-        );
-    }
-    if options.metrics_open && !address.ip().is_loopback() {
-        bail!("--metrics-open is for loopback addresses only");
-    }
-    Ok(())
-}
-
-pub(crate) fn public_url(options: &Serve, address: SocketAddr) -> String {
-    if let Some(url) = &options.public_url {
-        return url.trim_end_matches('/').to_owned();
-    }
-    let scheme = if options.tls_cert.is_some() { "https" } else { "http" };
-    let host =
-        if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() };
-    format!("{scheme}://{host}")
 }
 
 #[cfg(test)]
@@ -126,6 +207,20 @@ mod tests {
         assert!(matches!(rate_limit("2000").unwrap(), RateLimit::PerSecond { burst, .. } if burst.get() == 4000));
         for bad in ["", "0", "-1", "many"] {
             assert!(rate_limit(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_not_shown() {
+        let cases = [
+            ("postgres://longhouse:s3cret@db:5432/house?password=s3cret", "postgres://longhouse:…@db:5432/house"),
+            ("postgres://a:b@c@db/house", "postgres://a:…@db/house"),
+            ("postgres://longhouse@db/house", "postgres://longhouse@db/house"),
+            ("postgres:///house?host=/run", "postgres:///house"),
+            ("sqlite", "sqlite"),
+        ];
+        for (url, shown) in cases {
+            assert_eq!(without_password(url), shown);
         }
     }
 }

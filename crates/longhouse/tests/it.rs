@@ -5,6 +5,8 @@ mod it {
     mod binary;
     mod client;
     mod command_line;
+    mod config;
+    mod config_reloads;
     mod door;
     mod faults;
     mod first_start;

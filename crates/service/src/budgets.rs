@@ -10,6 +10,7 @@ mod reservations;
 pub use looks::{AgentSpending, BudgetView, DaySpending, MemberSpending, look};
 pub(crate) use overdue::recover;
 pub use overdue::{end_overdue_calls, end_overdue_calls_once};
+pub(crate) use refusals::price_unknown;
 
 use crate::{Ctx, House, Result, rules};
 use domain::budgets::{LocalDay, has_limits};

@@ -79,9 +79,9 @@ impl DataDir {
             Err(store::Error::File(io::Error::new(io::ErrorKind::InvalidInput, message)).into())
         };
         match &storage {
-            Storage::Sqlite(_) if self.path.join(ELSEWHERE).exists() => {
-                refuse("this house keeps its rows in PostgreSQL: set LONGHOUSE_STORAGE_URL")
-            }
+            Storage::Sqlite(_) if self.path.join(ELSEWHERE).exists() => refuse(
+                "this house keeps its rows in PostgreSQL: set LONGHOUSE_STORAGE_URL, or give the --config that names it",
+            ),
             Storage::Postgres { .. } if self.path.join(DATABASE).exists() => refuse(
                 "this house keeps its rows in a file: to move it, make a backup and restore that with LONGHOUSE_STORAGE_URL",
             ),

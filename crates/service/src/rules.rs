@@ -4,8 +4,10 @@ mod apply;
 
 pub use apply::{apply, forget};
 
-use crate::{Ctx, Error, House, Result};
+use crate::{Ctx, Error, House, Result, budgets};
 use domain::Refusal;
+use domain::budgets::has_limits;
+use domain::prices::price_of;
 use domain::rules::{HouseRules, Rules};
 use domain::times::Timestamp;
 use domain::workspaces::WorkspaceSettings;
@@ -89,16 +91,19 @@ pub(crate) async fn read(tx: &mut Tx) -> Result<Rules> {
     Ok(Rules { house, workspaces: open.map(|row| (row.id.clone(), row.settings())).collect() })
 }
 
-/// Whether everything that a workspace's settings name is there.
-pub(crate) async fn check_names(tx: &mut Tx, settings: &WorkspaceSettings) -> Result<()> {
-    let house = tx.accepted_rules().await?.rules;
-    let skills = settings.skills.as_deref().unwrap_or_default();
-    match skills.iter().find(|name| !house.skills.contains_key(*name)) {
-        None => Ok(()),
-        Some(name) => {
-            let message = format!("there is no skill `{name}` in the skills folder, or the file did not load it");
-            Err(Refusal::invalid_field("skills", message).into())
+/// Whether everything that admins name in a workspace's settings is there, and whether its model has a price where the
+/// settings as a whole set a limit.
+pub(crate) fn check_names(house: &HouseRules, said: &WorkspaceSettings, whole: &WorkspaceSettings) -> Result<()> {
+    let skills = said.skills.as_deref().unwrap_or_default();
+    if let Some(name) = skills.iter().find(|name| !house.skills.contains_key(*name)) {
+        let message = format!("there is no skill `{name}` in the skills folder, or the file did not load it");
+        return Err(Refusal::invalid_field("skills", message).into());
+    }
+    match &whole.model {
+        Some(model) if has_limits(whole.budget.as_ref()) && price_of(&house.models, model).is_none() => {
+            Err(budgets::price_unknown().into())
         }
+        _ => Ok(()),
     }
 }
 

@@ -11,7 +11,11 @@ use domain::roles::Role;
 use domain::times::Timestamp;
 use domain::users::{Membership, User};
 use domain::{Code, Refusal};
+use std::collections::BTreeSet;
 use store::{Operation, Tx};
+
+/// More than a house has people.
+const EVERYBODY: u64 = 1_000_000;
 
 /// The first user, made when the house is built.
 pub const OWNER: &str = "owner";
@@ -104,6 +108,26 @@ impl Operation for List {
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<User>> {
         Ok(tx.users_page(&self.after, self.limit).await?)
+    }
+}
+
+/// Those who stay whatever the configuration file says: it may name them without defining them.
+pub async fn made_by_admins(house: &House) -> Result<BTreeSet<UserId>> {
+    house.store().read(MadeByAdmins).await
+}
+
+struct MadeByAdmins;
+
+impl Operation for MadeByAdmins {
+    type Output = BTreeSet<UserId>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<BTreeSet<UserId>> {
+        let everybody = tx.users_page("", EVERYBODY).await?;
+        let of_file = tx.users_of_file().await?;
+        let only_of_file: BTreeSet<UserId> =
+            of_file.into_iter().filter(|known| !known.by_admin).map(|known| known.id).collect();
+        Ok(everybody.into_iter().map(|user| user.id).filter(|id| !only_of_file.contains(id)).collect())
     }
 }
 

@@ -4,6 +4,7 @@ use crate::rows::{Param, Row, params};
 use crate::sums::{self, Sum};
 use crate::{Error, Result, Tx};
 use domain::budgets::{Day, Tally, Told};
+use domain::events::StreamId;
 use domain::ids::{AgentId, ModelCallId, ProjectId, SessionId, UserId, WorkspaceId};
 use domain::ledger::{CallOrigin, CallState, DayCounters, ModelCall};
 use domain::money::Micros;
@@ -274,6 +275,22 @@ impl Ledger<'_> {
 }
 
 impl Tx {
+    /// Puts the ledger of a workspace that is deleted under a name that no workspace can have, so that a later one of the
+    /// same name begins without it. The sums over the rows go: they hold the name.
+    pub async fn retire_ledger(&mut self, workspace: &WorkspaceId, at: Timestamp) -> Result<()> {
+        let retired = format!("{workspace}@{}", at.as_ms());
+        let moves = [
+            "UPDATE ledger SET workspace = $1, sum = NULL WHERE workspace = $2",
+            "UPDATE budget_days SET workspace = $1 WHERE workspace = $2",
+        ];
+        for sql in moves {
+            self.execute(sql, params![&*retired, workspace.as_str()]).await?;
+        }
+        self.scope(workspace).events().remove(&StreamId::of_workspace()).await?;
+        self.execute("DELETE FROM workspace_streams WHERE workspace = $1", params![workspace.as_str()]).await?;
+        Ok(())
+    }
+
     /// Workspaces in which a server has calls under way.
     pub async fn workspaces_held_by(&mut self, holder: &str) -> Result<Vec<WorkspaceId>> {
         let sql = "SELECT DISTINCT workspace FROM ledger WHERE holder = $1 AND state = 'open' ORDER BY workspace";

@@ -122,6 +122,9 @@ async fn a_bad_change_is_refused_by_field_and_changes_nothing() {
         let answer = change(&world, &owner, "den", &body).await.refused(400, "INVALID_REQUEST");
         assert_eq!(answer["field"], field, "{body}");
     }
+    let unpriced = json!({"model": "home-made", "budget": {"daily_usd": 1}});
+    change(&world, &owner, "den", &unpriced).await.refused(402, "PRICE_UNKNOWN");
+    change(&world, &owner, "personal-usr_ann", &json!({"model": "home-made"})).await.refused(402, "PRICE_UNKNOWN");
     for body in [json!({"tools": ["k8s.*"]}), json!({"budget": 5}), json!({"descripton": "x"}), json!({"members": []})]
     {
         change(&world, &owner, "den", &body).await.refused(400, "INVALID_REQUEST");

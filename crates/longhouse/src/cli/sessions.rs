@@ -11,7 +11,7 @@ pub(crate) enum Session {
 Examples:
   longhouse session create ticket-42 --title 'Throughput dropped'
   longhouse session create ticket-43 --project alpha
-  longhouse session create --config '{\"acl\": true, \"namespaces\": true}'")]
+  longhouse session create --settings '{\"acl\": true, \"namespaces\": true}'")]
     Create {
         /// Its id; generated if left out
         id: Option<String>,
@@ -24,7 +24,7 @@ Examples:
         workspace: Option<String>,
         /// Settings as JSON, such as {"max_store_tokens": 20000}
         #[arg(long, value_name = "JSON")]
-        config: Option<String>,
+        settings: Option<String>,
         #[command(flatten)]
         actor: Actor,
     },

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 pub(super) async fn run(client: &Client, json: bool, command: Session) -> Result<()> {
     match command {
-        Session::Create { id, title, project, workspace, config, actor } => {
+        Session::Create { id, title, project, workspace, settings, actor } => {
             let config: Option<Value> =
-                config.map(|text| serde_json::from_str(&text)).transpose().context("--config is not JSON")?;
+                settings.map(|text| serde_json::from_str(&text)).transpose().context("--settings is not JSON")?;
             let body = json!({"id": id, "title": title, "project": project, "workspace": workspace, "config": config});
             let answer = client.post(&actor, "/sessions", &body).await?;
             print(json, &answer, |answer| cell(&answer["id"]))?;

@@ -95,6 +95,14 @@ impl Server {
         Self::launch(limited, data_dir, &[])
     }
 
+    /// Starts with a configuration file; what it logs goes to another file.
+    pub(super) fn start_configured(data_dir: &Path, config: &Path, log: &Path) -> Result<Self, Ended> {
+        let mut logged = Command::new("sh");
+        logged.args(["-c", "exec \"$0\" \"$@\" 2>>\"$LOG\"", LONGHOUSE, "--data-dir"]).arg(data_dir);
+        logged.arg("--config").arg(config).env("LOG", log);
+        Self::try_launch(logged, data_dir, &[])
+    }
+
     /// Starts under `strace` with the given options. The process is our child all the same, not strace's.
     pub(super) fn start_traced(data_dir: &Path, options: &[String]) -> Result<Self, Ended> {
         let mut traced = Command::new("strace");

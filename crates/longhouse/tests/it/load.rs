@@ -33,7 +33,7 @@ impl Load {
     fn fresh_clients(&self, data: &Path, clients: usize) -> Vec<Client> {
         let sessions = clients.div_ceil(CLIENTS_PER_SESSION);
         for number in 0..sessions {
-            ok(data, &["session", "create", &self.session(number), "--config", CONFIG]);
+            ok(data, &["session", "create", &self.session(number), "--settings", CONFIG]);
         }
         let seeded = |number: usize| (self.generation * 1_000 + number) as u64;
         (0..clients)

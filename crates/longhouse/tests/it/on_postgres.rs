@@ -92,7 +92,13 @@ fn when_the_disk_of_postgresql_is_full_nothing_is_acknowledged_that_is_not_kept(
     let folder = tempfile::tempdir().unwrap();
     let server = house_on(&postgres, folder.path());
     let token = server.token();
-    server.cli(&["session", "create", "s", "--config", r#"{"max_store_tokens": 1000000, "max_value_tokens": 100000}"#]);
+    server.cli(&[
+        "session",
+        "create",
+        "s",
+        "--settings",
+        r#"{"max_store_tokens": 1000000, "max_value_tokens": 100000}"#,
+    ]);
     disk.fill(6 * 1024);
     let (door, mut chance) = (Door::new(&server.url, &token), Random::new(17));
     let write = |key: &str, value: &str| {

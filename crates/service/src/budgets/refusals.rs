@@ -31,7 +31,7 @@ pub(super) fn exceeded(exceeded: Exceeded, estimate: Micros, resets_at: Timestam
         .with("resets_at", resets_at.to_string())
 }
 
-pub(super) fn price_unknown() -> Refusal {
+pub(crate) fn price_unknown() -> Refusal {
     let message = "this workspace has a budget and the price of the model is not known: write one under `models.prices` \
                    in the configuration file (0 is allowed)";
     Refusal::new(Code::PriceUnknown, message).with("setting", "models.prices")

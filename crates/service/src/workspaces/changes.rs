@@ -68,7 +68,7 @@ impl Operation for Create {
             let message = format!("a house has at most {WORKSPACES_MOST} workspaces: delete one first");
             return Err(Refusal::new(Code::StoreFull, message).into());
         }
-        rules::check_names(tx, &self.settings).await?;
+        rules::check_names(&tx.accepted_rules().await?.rules, &self.settings, &self.settings)?;
         tx.create_workspace(&self.id, Source::Admin, self.now).await?;
         tx.save_workspace_settings(&self.id, None, Some(&self.settings)).await?;
         tx.scope(&self.id).audit().append(self.record.clone());
@@ -111,11 +111,13 @@ impl Operation for Update {
     async fn run(&self, tx: &mut Tx) -> Result<Workspace> {
         let row = tx.workspace(&self.id).await?.filter(WorkspaceRow::is_open);
         let row = row.ok_or_else(Refusal::workspace_not_found)?;
-        let (admin, in_force) = (row.admin.clone().unwrap_or_default(), rules::read(tx).await?.workspace(&self.id));
+        let mut rules = rules::read(tx).await?;
+        let (admin, in_force) = (row.admin.clone().unwrap_or_default(), rules.workspace(&self.id));
         let said = Said { admin: &admin, file: row.file.as_ref(), in_force: &in_force };
         let settings = self.change.clone().apply(said)?;
         settings.check()?;
-        rules::check_names(tx, &settings).await?;
+        rules.workspaces.insert(self.id.clone(), row.file.clone().unwrap_or_default().or(settings.clone()));
+        rules::check_names(&rules.house, &settings, &rules.workspace(&self.id))?;
         tx.save_workspace_settings(&self.id, row.file.as_ref(), Some(&settings)).await?;
         tx.rules_changed().await?;
         tx.scope(&self.id).audit().append(self.record.clone());
@@ -166,6 +168,7 @@ impl Operation for Delete {
         }
         // Whoever is given the name next has no business with what this one was told.
         tx.scope(&self.id).events().remove(&StreamId::of_workspace()).await?;
+        tx.retire_ledger(&self.id, self.now).await?;
         tx.remove_workspace(&self.id).await?;
         tx.rules_changed().await?;
         tx.scope(&self.id).audit().append(self.record.clone());

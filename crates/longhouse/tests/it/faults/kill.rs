@@ -62,7 +62,7 @@ fn a_write_repeated_with_its_key_after_kill_9_has_one_effect() {
 
 /// A thousand keys, frozen a hundred times: a hundred thousand rows, soon written.
 fn seed_100_000_rows(server: &Server, token: &str) {
-    server.cli(&["session", "create", "large", "--config", r#"{"max_store_tokens": 1000000}"#]);
+    server.cli(&["session", "create", "large", "--settings", r#"{"max_store_tokens": 1000000}"#]);
     std::thread::scope(|scope| {
         for part in 0..4 {
             scope.spawn(move || {

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// A session whose snapshot is far more than a socket takes in at once.
 fn fill_a_session(server: &Server, token: &str) {
-    server.cli(&["session", "create", "large", "--config", r#"{"max_store_tokens": 1000000}"#]);
+    server.cli(&["session", "create", "large", "--settings", r#"{"max_store_tokens": 1000000}"#]);
     let door = Door::new(&server.url, token);
     for number in 0..500 {
         let body = json!({"action": "write", "key": format!("k{number}"), "value": "v".repeat(3_900)});

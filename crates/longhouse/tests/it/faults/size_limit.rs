@@ -10,7 +10,7 @@ fn when_the_disk_refuses_nothing_is_acknowledged_and_what_was_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path();
     let config = r#"{"max_store_tokens": 1000000, "history_keep": 0}"#;
-    ok(data, &["session", "create", "s", "--config", config]);
+    ok(data, &["session", "create", "s", "--settings", config]);
     let token = ok(data, &["token", "create", "--user", "owner"]);
     let server = Server::start_limited(data, 2048);
     let read = |server: &Server, key: &str| {

@@ -1,0 +1,103 @@
+//! The rules for single words of the configuration file. Where `domain` has a rule of its own, a test below holds the
+//! two together.
+
+use crate::config::shapes::Word;
+
+const fn word(pattern: &'static str, longest: usize, expected: &'static str) -> Word {
+    Word { pattern, longest, expected }
+}
+
+pub(crate) static USER: Word =
+    word("^(usr_)?[a-z][a-z0-9_-]*$", 36, "a user's name: a letter, then at most 31 of a-z, 0-9, `_` and `-`");
+pub(crate) static ROLE: Word =
+    word("^[a-z][a-z0-9_-]*$", 32, "a role: a letter, then at most 31 of a-z, 0-9, `_` and `-`");
+pub(crate) static WORKSPACE: Word = word("^[a-z0-9_-]+$", 64, "a workspace's name: 1 to 64 of a-z, 0-9, `_` and `-`");
+pub(crate) static NAME: Word =
+    word("^[a-z][a-z0-9_-]*$", 64, "a name: a letter, then at most 63 of a-z, 0-9, `_` and `-`");
+pub(crate) static NODE: Word =
+    word("^[A-Za-z0-9][A-Za-z0-9._-]*$", 64, "a node's name: 1 to 64 letters, digits, `.`, `_`, `-`");
+pub(crate) static SKILL: Word =
+    word("^[a-z0-9]+(-[a-z0-9]+)*$", 64, "a skill's name: 1 to 64 of a-z and 0-9, with single hyphens between");
+pub(crate) static TOOL: Word =
+    word("^(\\*|[a-z0-9_]+(\\.[a-z0-9_]+)*(\\.\\*)?)$", 128, domain::capabilities::ToolPattern::EXPECTED);
+pub(crate) static MODEL: Word =
+    word("^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$", 128, "the name of a model such as `claude-opus-4-6`");
+pub(crate) static MODEL_PATTERN: Word =
+    word("^[A-Za-z0-9*][A-Za-z0-9._:/@+*-]*$", 128, "the name of a model, or a pattern such as `gpt-*`");
+pub(crate) static LINE: Word = word("^[^\\x00-\\x1f\\x7f-\\x9f]*$", 500, "one line of at most 500 characters");
+pub(crate) static ARGUMENT: Word = word("^[^\\x00]*$", 4_096, "text of at most 4096 characters");
+pub(crate) static KEY: Word =
+    word("^[a-z0-9_]+(:[a-z0-9_]+)?$", 64, "a key: 1 to 64 of a-z, 0-9 and `_`, or `namespace:key`");
+pub(crate) static TIME_ZONE: Word = word("^[A-Za-z0-9_+/-]+$", 64, "a time zone such as `Europe/Berlin`");
+pub(crate) static NUMERIC_ID: Word =
+    word("^(0|-?[1-9][0-9]{0,19})$", 21, "the provider's numeric id, a handle will not do");
+pub(crate) static FREE_ID: Word =
+    word("^[^\\x00-\\x20\\x7f-\\x9f][^\\x00-\\x1f\\x7f-\\x9f]*$", 128, "an id of 1 to 128 characters");
+pub(crate) static HOST: Word = word("^(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9.-]+)$", 253, "a host name without port");
+pub(crate) static URL_WORD: Word =
+    word("^https?://[^\\s/?#@]+(/[^\\s?#]*)?$", 2_048, "an address beginning with `http://` or `https://`");
+pub(crate) static WEBSOCKET_URL_WORD: Word =
+    word("^wss?://[^\\s/?#@]+(/[^\\s#]*)?$", 2_048, "an address beginning with `ws://` or `wss://`");
+pub(crate) static PATH_WORD: Word = word("^[^\\x00-\\x1f]+$", 1_024, "a path");
+pub(crate) static STORAGE_URL: Word =
+    word("^(sqlite|postgres(ql)?://\\S+)$", 2_048, "`sqlite`, or an address beginning with `postgres://`");
+pub(crate) static BUS_URL: Word =
+    word("^(memory|nats://\\S+)$", 2_048, "`memory`, or an address beginning with `nats://`");
+pub(crate) static VECTORS_URL: Word =
+    word("^(embedded|https?://\\S+)$", 2_048, "`embedded`, or an address beginning with `http://`");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::capabilities::ToolPattern;
+    use domain::ids::{UserId, WorkspaceId};
+    use domain::keys::Key;
+    use domain::roles::Role;
+
+    #[test]
+    fn words_and_the_rules_of_the_domain_agree() {
+        let samples = [
+            "",
+            "a",
+            "0",
+            "-",
+            "_",
+            "a-b",
+            "a_b",
+            "A",
+            "é",
+            "a.b",
+            "a..b",
+            ".a",
+            "a.",
+            "*",
+            "a.*",
+            "a*",
+            "*.a",
+            "a.*.b",
+            "a b",
+            "a:b",
+            "a:b:c",
+            ":a",
+            "usr_sean",
+            "sean",
+            "0day",
+            "a\n",
+            "k8s.pods.list",
+        ];
+        type Rule = fn(&str) -> bool;
+        let rules: [(&Word, Rule); 5] = [
+            (&USER, |text| UserId::parse(text).is_ok()),
+            (&ROLE, |text| Role::parse(text).is_ok()),
+            (&WORKSPACE, |text| WorkspaceId::parse(text).is_ok()),
+            (&TOOL, |text| ToolPattern::parse(text).is_some()),
+            (&KEY, |text| Key::parse(text, true).is_ok()),
+        ];
+        for (word, rule) in rules {
+            let pattern = regex::Regex::new(word.pattern).unwrap();
+            for text in samples {
+                assert_eq!(pattern.is_match(text), rule(text), "{text:?} as {}", word.expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Folders of skills, as they are and as they should not be.
+
+use super::*;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+struct Library(tempfile::TempDir);
+
+impl Library {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn put(&self, path: &str, text: impl AsRef<[u8]>) -> &Self {
+        let path = self.0.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    /// Everything loaded, and what was said of it: problems of skills that nobody names are warnings.
+    fn load(&self) -> (BTreeMap<String, Skill>, Vec<String>) {
+        let mut findings = Findings::default();
+        let skills = load(self.0.path(), &[], &mut findings);
+        assert!(findings.problems.is_empty(), "{findings:?}");
+        let folder = format!("{}/", self.0.path().display());
+        (skills, findings.warnings.iter().map(|warning| warning.to_string().replace(&folder, "")).collect())
+    }
+}
+
+const HEAD: &str = "---\nname: tidy\ndescription: Tidies up.\n---\n";
+
+#[test]
+fn a_skill_is_its_document_and_the_text_files_beside_it() {
+    let library = Library::new();
+    library.put("tidy/SKILL.md", "---\r\nname: tidy\r\ndescription: Tidies up.\r\nallowed-tools: Read k8s.get, x\r\nlicense: MIT\r\n---\r\nBody\r\n");
+    library
+        .put("tidy/references/limits.md", "ten")
+        .put("tidy/assets/logo.png", [0xff, 0xd8])
+        .put("tidy/.git/config", "x");
+    let (skills, said) = library.load();
+    let skill = &skills["tidy"];
+    assert_eq!((skill.description.as_str(), skill.body.as_str()), ("Tidies up.", "Body\r\n"));
+    assert_eq!(skill.wished_tools, ["Read", "k8s.get", "x"]);
+    assert_eq!(skill.files.iter().collect::<Vec<_>>(), [(&"references/limits.md".to_owned(), &"ten".to_owned())]);
+    assert_eq!(said, ["tidy/assets/logo.png:1:1: not UTF-8 text; agents do not see it"]);
+}
+
+#[test]
+fn nothing_outside_a_skills_folder_is_read() {
+    let library = Library::new();
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("secret"), "secret").unwrap();
+    fs::write(outside.path().join("SKILL.md"), HEAD).unwrap();
+    library.put("tidy/SKILL.md", HEAD).put("linked/x", "");
+    symlink(outside.path().join("secret"), library.0.path().join("tidy/file")).unwrap();
+    symlink(outside.path(), library.0.path().join("tidy/folder")).unwrap();
+    symlink(outside.path().join("SKILL.md"), library.0.path().join("linked/SKILL.md")).unwrap();
+    symlink(outside.path(), library.0.path().join("whole")).unwrap();
+    let pipe = library.0.path().join("tidy/pipe");
+    let (skills, said) = library.load();
+    assert!(skills["tidy"].files.is_empty() && skills.len() == 1, "{skills:?}");
+    assert!(said.iter().filter(|line| line.contains("a link is not followed")).count() == 2, "{said:#?}");
+    assert!(said.iter().any(|line| line.starts_with("linked/SKILL.md:1:1: cannot be read")), "{said:#?}");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (skills, said) = library.load();
+    assert!(skills.is_empty() && said.iter().any(|line| line.contains("not a file")), "{said:#?}");
+}
+
+#[test]
+fn hidden_characters_are_told_and_written_visibly() {
+    let library = Library::new();
+    library.put("tidy/SKILL.md", format!("{HEAD}line\na\u{200b}b\u{202e}\n")).put("tidy/more.md", "x\u{feff}");
+    let (skills, said) = library.load();
+    let skill = &skills["tidy"];
+    assert_eq!(skill.body, "line\na⟨U+200B⟩b⟨U+202E⟩\n");
+    assert_eq!(skill.files["more.md"], "x⟨U+FEFF⟩");
+    assert!(said[0].starts_with("tidy/SKILL.md:6:2: the hidden character U+200B and 1 more"), "{said:#?}");
+    assert_eq!(skill.warnings.len(), 2);
+}
+
+#[test]
+fn what_is_wrong_with_a_skill_is_told_with_its_place() {
+    let long = "x".repeat(70_000);
+    let cases: Vec<(&str, String, &str)> = vec![
+        ("a", "text".into(), "a/SKILL.md:1:1: there is no front matter"),
+        ("a", "---\nname: a\n".into(), "a/SKILL.md:1:1: there is no front matter"),
+        (
+            "a",
+            "---\nname: b\ndescription: x\n---\n".into(),
+            "a/SKILL.md:2:7: the name `b` is not that of its folder; expected `a`",
+        ),
+        ("a", "---\nname: a\n---\n".into(), "a/SKILL.md:1:1: the front matter has no `description`"),
+        ("a", "---\nname: a\ndescription: 5\n---\n".into(), "a/SKILL.md:3:14: `description` is not text"),
+        ("a", "---\nname: a\ndescription: ''\n---\n".into(), "a/SKILL.md:3:14: the description is empty or too long"),
+        (
+            "a",
+            format!("---\nname: a\ndescription: {}\n---\n", "x".repeat(1025)),
+            "a/SKILL.md:3:14: the description is empty",
+        ),
+        ("a", "---\nname: a\nb: [\n---\n".into(), "a/SKILL.md:3:4: `[` is opened and never closed"),
+        ("a", format!("---\nname: a\ndescription: x\n---\n{long}"), "a/SKILL.md:1:1: the text is too long"),
+        ("a--b", HEAD.into(), "a--b:1:1: the folder's name cannot be a skill's"),
+        ("Up", HEAD.into(), "Up:1:1: the folder's name cannot be a skill's"),
+    ];
+    for (folder, text, part) in cases {
+        let library = Library::new();
+        library.put(&format!("{folder}/SKILL.md"), text);
+        let (skills, said) = library.load();
+        assert!(skills.is_empty() && said.iter().any(|line| line.starts_with(part)), "{part}: {said:#?}");
+    }
+    let library = Library::new();
+    library.put("tidy/SKILL.md", HEAD.replace("---\nname", "---\nauthor: me\nname"));
+    assert_eq!(library.load().1, ["tidy/SKILL.md:2:1: the front matter's key `author` is not part of the format"]);
+}
+
+#[test]
+fn a_skill_has_its_limits() {
+    let library = Library::new();
+    library.put("tidy/SKILL.md", HEAD);
+    for n in 0..33 {
+        library.put(&format!("tidy/{n:02}.md"), "x");
+    }
+    assert!(
+        library.load().1[0].contains("too many files, from `32.md` on; expected at most 32"),
+        "{:?}",
+        library.load().1
+    );
+    let library = Library::new();
+    library.put("tidy/SKILL.md", HEAD);
+    for n in 0..5 {
+        library.put(&format!("tidy/{n}.md"), "x".repeat(60_000));
+    }
+    assert!(library.load().1[0].contains("too large together"), "{:?}", library.load().1);
+    let library = Library::new();
+    library.put("tidy/SKILL.md", HEAD).put("tidy/big.md", "x".repeat(70_000));
+    assert!(library.load().1[0].contains("more than 64 KiB"), "{:?}", library.load().1);
+}

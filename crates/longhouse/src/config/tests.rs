@@ -1,0 +1,249 @@
+//! Whole files: those that are right, those that are wrong in one place each, and those that chance made.
+
+mod broken;
+mod chance;
+mod schemas;
+
+use super::*;
+use domain::ids::{UserId, WorkspaceId};
+use domain::money::Micros;
+use domain::roles::Role;
+use domain::workspaces::Reply;
+use std::collections::BTreeSet;
+
+/// A folder with a configuration file and skills.
+pub(super) struct Scene(tempfile::TempDir);
+
+impl Scene {
+    pub(super) fn new(text: impl AsRef<[u8]>) -> Self {
+        let scene = Self(tempfile::tempdir().unwrap());
+        std::fs::write(scene.file(), text).unwrap();
+        scene
+    }
+
+    pub(super) fn with_skills(self, names: &[&str]) -> Self {
+        for name in names {
+            let folder = self.0.path().join("skills").join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            let text = format!("---\nname: {name}\ndescription: What {name} is for.\n---\nDo it well.\n");
+            std::fs::write(folder.join("SKILL.md"), text).unwrap();
+        }
+        self
+    }
+
+    pub(super) fn file(&self) -> PathBuf {
+        self.0.path().join("longhouse.yaml")
+    }
+
+    pub(super) fn load(&self) -> Result<Loaded, Rejected> {
+        let owner = BTreeSet::from([UserId::parse("owner").unwrap()]);
+        load(&self.file(), &KnownPeople::These(owner))
+    }
+
+    #[track_caller]
+    pub(super) fn accepted(&self) -> Loaded {
+        self.load().unwrap_or_else(|rejected| panic!("{:#?}", lines(&rejected.problems)))
+    }
+
+    /// Every problem, without the folder's name.
+    pub(super) fn problems(&self) -> Vec<String> {
+        let folder = format!("{}/", self.0.path().display());
+        match self.load() {
+            Ok(_) => Vec::new(),
+            Err(rejected) => rejected.problems.iter().map(|problem| problem.to_string().replace(&folder, "")).collect(),
+        }
+    }
+
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let folder = format!("{}/", self.0.path().display());
+        self.accepted().warnings.iter().map(|warning| warning.to_string().replace(&folder, "")).collect()
+    }
+}
+
+/// Two workspaces with what they need, word for word as people first described them.
+pub(super) const FAMILY: &str = r#"
+workspaces:
+  homelab:
+    description: "Home infrastructure and lab projects"
+    members: [sean]
+    tools:
+      allow: [exec.sandboxed, k8s.*, terraform.*]
+    skills: [infra-ops, monitoring]
+    bindings:
+      - channel: telegram
+        chat_id: -100123456
+      - channel: discord
+        guild_id: "987654"
+        channel_id: "111222"
+
+  family:
+    description: "Shared family assistant"
+    members: [sean, wife]
+    tools:
+      allow: [calendar.*, shopping.*, recipes.*]
+      deny: [exec.*, filesystem.*]
+    skills: [meal-planning, household]
+    bindings:
+      - channel: telegram
+        chat_id: -100789012
+"#;
+
+/// Every section there is.
+pub(super) const WHOLE: &str = r#"users:
+  sean:   { role: admin,  identities: { telegram: 1111, discord: "222", http: sean } }
+  wife:   { role: member, identities: { telegram: 3333 } }
+  gardener:
+roles:
+  admin:  { tools: ["*"] }
+  member: { tools: ["*"], deny: ["exec.host"] }
+  guest:  { tools: ["calendar.*"] }
+  lead:   { tools: ["*"], rights: [approve] }
+workspaces:
+  homelab:
+    description: "Home infrastructure and lab projects"
+    members: [sean, usr_owner]
+    model: claude-opus-4-6
+    nodes: [macbook-pro, homelab-server]
+    tools: { allow: [exec.sandboxed, k8s.*, terraform.*] }
+    skills: [infra-ops, monitoring]
+    budget: { daily_usd: 50.00, member_daily_usd: 20, members: { sean: 30.5 }, timezone: Europe/Berlin }
+    bindings:
+      - { channel: telegram, chat_id: -100123456 }
+      - { channel: discord, guild_id: "987654", channel_id: 111222, reply: all }
+      - { channel: http, chat_id: "the kitchen" }
+    key_conventions:
+      - { key: "inv:findings", purpose: What was found., shape: a list }
+plugins:
+  kubernetes: { command: ["kubectl-mcp"], caps: [k8s.*], approval: [k8s.delete], env: [KUBECONFIG] }
+  calendar:   { url: "http://127.0.0.1:9000/mcp", caps: [calendar.*], approval: always }
+channels:
+  telegram: { token_env: TELEGRAM_BOT_TOKEN, api_base: "http://127.0.0.1:9001", mode: webhook, webhook_secret_env: HOOK_SECRET }
+  discord:  { token_env: DISCORD_BOT_TOKEN, api_base: "http://127.0.0.1:9002", gateway_url: "ws://127.0.0.1:9003" }
+  http:     { enabled: true }
+models:
+  providers:
+    openai:    { kind: openai,    base_url: "https://api.openai.com/v1", api_key_env: OPENAI_API_KEY }
+    anthropic: { kind: anthropic, base_url: "https://api.anthropic.com", api_key_env: ANTHROPIC_API_KEY }
+    ollama:    { kind: openai,    base_url: "http://127.0.0.1:11434/v1" }
+  routes:  { "gpt-*": openai, "claude-*": anthropic, "*": ollama }
+  prices:
+    gpt-4: { input_per_mtok: 30.0, output_per_mtok: 60.0 }
+    "claude-*": { input_per_mtok: 5, output_per_mtok: 25 }
+personal: { model: gpt-4, tools: { allow: [filesystem.*, exec.sandboxed] }, skills: [], budget: { daily_usd: 5.00 } }
+embeddings: { provider: local, model: small, base_url: "http://127.0.0.1:1", api_key_env: A_KEY, path: ./models/small }
+worker_space: { idle_timeout_s: 1800, cache_ttl_s: 300, queue_size: 100 }
+approvals: { medium_timeout_s: 300, high_timeout_s: 600 }
+orchestrator: { approve_plans_from: 5 }
+server:
+  rate_limit: { per_second: 2000, burst: 4000 }
+  public_url: https://house.example
+  allowed_hosts: [house.example, "[::1]"]
+  metrics_open: true
+storage: { url: sqlite }
+bus: { url: memory }
+vectors: { url: embedded }
+skills_dir: ./skills
+"#;
+
+pub(super) const SKILLS: [&str; 4] = ["infra-ops", "monitoring", "meal-planning", "household"];
+
+#[test]
+fn the_family_house_is_accepted_as_it_was_described() {
+    let text = format!("users:\n  sean: {{ role: admin }}\n  wife: {{}}\n{FAMILY}");
+    let scene = Scene::new(text).with_skills(&SKILLS);
+    let loaded = scene.accepted();
+    let family = &loaded.declaration.workspaces[&WorkspaceId::parse("family").unwrap()];
+    assert_eq!(family.members.len(), 2);
+    assert_eq!(family.settings.tools.as_ref().unwrap().deny.find("exec.host"), Some("exec.*"));
+    assert_eq!(family.bindings[0].place.as_key(), "telegram:-100789012");
+    assert_eq!(loaded.declaration.house.skills.len(), 4);
+}
+
+#[test]
+fn every_section_there_is_can_be_said_at_once() {
+    let scene = Scene::new(WHOLE).with_skills(&SKILLS);
+    let loaded = scene.accepted();
+    let declaration = &loaded.declaration;
+    let sean = &declaration.users[&UserId::parse("sean").unwrap()];
+    assert_eq!(sean.role, Role::Admin);
+    let accounts: Vec<_> =
+        sean.identities.iter().map(|account| format!("{}:{}", account.channel, account.id)).collect();
+    assert_eq!(accounts, ["telegram:1111", "discord:222", "http:sean"]);
+    assert_eq!(declaration.users[&UserId::parse("gardener").unwrap()].role, Role::Member);
+    let homelab = &declaration.workspaces[&WorkspaceId::parse("homelab").unwrap()];
+    let budget = homelab.settings.budget.as_ref().unwrap();
+    assert_eq!((budget.daily, budget.member_daily), (Some(Micros(50_000_000)), Some(Micros(20_000_000))));
+    assert_eq!(budget.members.values().copied().collect::<Vec<_>>(), [Micros(30_500_000)]);
+    assert_eq!(homelab.bindings[1].place.as_key(), "discord:987654:111222");
+    assert_eq!(homelab.bindings[1].reply, Some(Reply::All));
+    assert_eq!(homelab.settings.key_conventions.as_ref().unwrap()[0].key, "inv:findings");
+    assert!(declaration.house.plugins["calendar"].approval.find("calendar.add").is_some());
+    assert_eq!(declaration.house.models.routes["gpt-*"], "openai");
+    assert_eq!(loaded.process.allowed_hosts.as_ref().unwrap().len(), 2);
+    assert_eq!(loaded.process.metrics_open, Some(true));
+    assert!(matches!(loaded.process.rate_limit, Some(api::RateLimit::PerSecond { burst, .. }) if burst.get() == 4000));
+}
+
+#[test]
+fn an_empty_file_says_nothing_and_is_right() {
+    for text in ["", "# nothing yet\n", "---\n", "users:\nworkspaces:\n", "\u{feff}"] {
+        let loaded = Scene::new(text).accepted();
+        assert_eq!(loaded.declaration, Declaration::default(), "{text:?}");
+        assert_eq!(loaded.process, ProcessSettings::default());
+        assert!(loaded.warnings.is_empty(), "{text:?}");
+    }
+}
+
+#[test]
+fn a_number_and_its_text_name_the_same_chat_and_account() {
+    let of = |chat: &str, account: &str| {
+        let text = format!(
+            "users: {{ a: {{ identities: {{ telegram: {account} }} }} }}\n\
+             workspaces: {{ w: {{ bindings: [{{ channel: telegram, chat_id: {chat} }}] }} }}\n"
+        );
+        Scene::new(text).accepted().declaration
+    };
+    assert_eq!(of("-100123456", "1111"), of("\"-100123456\"", "'1111'"));
+}
+
+#[test]
+fn people_who_are_in_the_house_already_may_be_named() {
+    let scene = Scene::new("workspaces: { w: { members: [owner, guest] } }\n");
+    assert_eq!(scene.problems().len(), 1);
+    assert!(load(&scene.file(), &KnownPeople::Anybody).is_ok());
+    assert_eq!(load(&scene.file(), &KnownPeople::These(BTreeSet::new())).unwrap_err().problems.len(), 2);
+}
+
+#[test]
+fn what_this_version_does_not_act_on_is_said_once_each() {
+    let warnings = Scene::new(WHOLE).with_skills(&SKILLS).warnings();
+    let places: Vec<_> = warnings.iter().map(|line| line.split(": ").next().unwrap()).collect();
+    let lines: Vec<_> = places.iter().map(|place| place.split(':').nth(1).unwrap()).collect();
+    assert_eq!(lines, ["15", "15", "25", "28", "33", "42", "43", "44", "45"], "{warnings:#?}");
+    assert!(warnings[0].contains("the node `macbook-pro` is not paired yet"));
+    assert!(warnings[2].contains("`plugins` is accepted; this version does not act on it yet"));
+}
+
+#[test]
+fn a_place_of_a_channel_that_is_not_there_is_only_told() {
+    let warnings = Scene::new(
+        "workspaces:\n  w:\n    bindings:\n      - { channel: telegram, chat_id: 1 }\n      - { channel: http, chat_id: x }\n",
+    )
+    .warnings();
+    assert_eq!(warnings, ["longhouse.yaml:4:20: `channels` has no `telegram`: nothing arrives from this place"]);
+}
+
+#[test]
+fn only_what_is_declared_makes_a_difference() {
+    let digest = |text: &str| Scene::new(text).accepted().digest;
+    assert_eq!(digest("users: { a: {} }\n"), digest("# words\nusers:\n  a: { role: member }\n"));
+    assert_ne!(digest("users: { a: {} }\n"), digest("users: { a: { role: guest } }\n"));
+    assert_ne!(digest(""), digest("server: { rate_limit: off }\n"));
+}
+
+#[test]
+fn the_rows_are_found_though_the_rest_is_wrong() {
+    let scene = Scene::new("storage: { url: \"postgres://u:p@h/db\" }\nusrs: 1\n");
+    assert_eq!(storage_url(&scene.file()).unwrap().as_deref(), Some("postgres://u:p@h/db"));
+    assert!(storage_url(&Scene::new("a: [").file()).is_err());
+}
