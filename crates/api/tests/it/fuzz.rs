@@ -184,7 +184,9 @@ fn address(random: &mut Random, path: &str, operation: &Value) -> String {
         address.push('/');
         let odd = match part {
             "{session}" if !random.once_in(4) => "plans".to_owned(),
-            "{workspace}" if !random.once_in(4) => (*random.one_of(&["personal", "personal-usr_bea"])).to_owned(),
+            "{workspace}" if !random.once_in(4) => {
+                (*random.one_of(&["personal", "personal-usr_bea", "lab", "lab"])).to_owned()
+            }
             "{user}" if !random.once_in(3) => "usr_bea".to_owned(),
             "{project}" if !random.once_in(4) => "garden".to_owned(),
             "{agent}" if !random.once_in(4) => (*random.one_of(&["agent_coder", "agent_writer", "shared"])).to_owned(),
@@ -233,6 +235,7 @@ async fn repair(world: &World) -> String {
     for (path, body) in [("/admin/users", json!({"name": "bea"})), ("/sessions", json!({"id": "plans"}))] {
         world.post(path, &body).locally().send().await;
     }
+    world.post("/admin/workspaces", &json!({"name": "lab", "members": ["owner"]})).locally().send().await;
     world.post("/my/projects", &json!({"name": "garden"})).locally().send().await;
     for agent in ["agent_coder", "agent_writer", "shared"] {
         let agent = json!({"name": agent, "visibility": if agent == "shared" { "shared" } else { "private" }});
@@ -313,8 +316,8 @@ async fn no_request_is_answered_with_a_500_and_every_refusal_is_in_the_envelope(
             "/my/tokens/{token}",
             "/admin/tokens",
             "/link",
-            "/bindings",
-            "/members/{user}",
+            "/bindings/{place}",
+            "DELETE /admin/workspaces/{workspace}/members/{user}",
         ];
         assert!(good > 0 || rare.iter().any(|name| operation.contains(name)), "{operation}: {statuses:?}");
     }
