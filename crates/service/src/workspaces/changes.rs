@@ -155,7 +155,8 @@ impl Operation for Delete {
         }
         let projects = tx.scope(&self.id).projects().ids().await?;
         let sessions = tx.sessions_of(&self.id).await?;
-        if !self.with_data && !(projects.is_empty() && sessions.is_empty()) {
+        let is_empty = projects.is_empty() && sessions.is_empty();
+        if !self.with_data && !is_empty {
             let message = "this workspace has projects or sessions: to delete them too, say `with_data=true`";
             let refusal = Refusal::new(Code::WorkspaceHasData, message);
             return Err(refusal.with("projects", projects.len()).with("sessions", sessions.len()).into());
