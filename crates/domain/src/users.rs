@@ -3,6 +3,7 @@
 use crate::ids::{UserId, WorkspaceId};
 use crate::roles::Role;
 use crate::times::Timestamp;
+use crate::workspaces::Source;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -10,6 +11,13 @@ pub struct User {
     pub id: UserId,
     pub role: Role,
     pub created_at: Timestamp,
+}
+
+/// A person and who says that they are there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Person {
+    pub user: User,
+    pub sources: Vec<Source>,
 }
 
 /// A workspace as its member sees it.

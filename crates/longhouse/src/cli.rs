@@ -170,6 +170,9 @@ pub(crate) struct Serve {
     /// Listen beyond loopback without TLS, for example behind a proxy that has it
     #[arg(long, env = "LONGHOUSE_ALLOW_PLAIN_HTTP", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) allow_plain_http: bool,
+    /// Take no configuration file, and shut what an earlier one opened
+    #[arg(long, env = "LONGHOUSE_WITHOUT_CONFIG", value_parser = clap::builder::FalseyValueParser::new())]
+    pub(crate) without_config: bool,
     /// Print what would be in force, as JSON without secrets, and end
     #[arg(long)]
     pub(crate) print_config: bool,

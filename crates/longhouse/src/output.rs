@@ -88,6 +88,12 @@ pub(crate) fn cell(value: &Value) -> String {
     }
 }
 
+/// A list of texts on one line.
+pub(crate) fn texts(list: &Value) -> String {
+    let texts: Vec<&str> = list.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if texts.is_empty() { "-".to_owned() } else { texts.join(" ") }
+}
+
 /// A table of some fields of a list.
 pub(crate) fn items(list: &Value, fields: &[&str]) -> String {
     let rows: Vec<Vec<String>> = list

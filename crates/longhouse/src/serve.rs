@@ -21,7 +21,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     let wanted = settings::listen_address(&options.listen)?;
-    let Ok(file) = ConfigFile::find(place) else { return Ok(ExitCode::FAILURE) };
+    let Ok(file) = ConfigFile::find(place, options.without_config) else { return Ok(ExitCode::FAILURE) };
     let process = Process::new(options, &file.process())?;
     process.check_exposure(options, wanted)?;
     settings::check_engines()?;

@@ -30,9 +30,29 @@ pub struct User {
     pub created_at: Timestamp,
 }
 
+/// A person in the list of the house.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct Person {
+    pub id: String,
+    pub name: String,
+    pub role: String,
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    /// Who says that they are there: `file`, `admin`.
+    pub defined_in: Vec<String>,
+}
+
+impl From<domain::users::Person> for Person {
+    fn from(person: domain::users::Person) -> Self {
+        let User { id, name, role, created_at } = person.user.into();
+        let defined_in = person.sources.iter().map(|source| source.as_str().to_owned()).collect();
+        Self { id, name, role, created_at, defined_in }
+    }
+}
+
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct UserList {
-    pub items: Vec<User>,
+    pub items: Vec<Person>,
     pub next_cursor: Option<String>,
 }
 

@@ -126,6 +126,11 @@ pub(crate) fn report(house: &House) -> Report {
     house.rules().report.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
+/// The file whose rules are in force, if any are.
+pub async fn accepted_from(house: &House) -> Result<Option<String>> {
+    Ok(house.store().read(Accepted).await?.origin)
+}
+
 /// What became of the file, and when the rules in force were accepted.
 pub async fn look(ctx: &Ctx) -> Result<(Report, store::AcceptedRules)> {
     ctx.caller.require_admin()?;

@@ -9,7 +9,8 @@ use domain::items::ItemScope;
 use domain::participants::Participant;
 use domain::roles::Role;
 use domain::times::Timestamp;
-use domain::users::{Membership, User};
+use domain::users::{Membership, Person, User};
+use domain::workspaces::Source;
 use domain::{Code, Refusal};
 use std::collections::BTreeSet;
 use store::{Operation, Tx};
@@ -89,12 +90,12 @@ impl Operation for Add {
     }
 }
 
-pub async fn list(ctx: &Ctx, page: Page) -> Result<Listed<User>> {
+pub async fn list(ctx: &Ctx, page: Page) -> Result<Listed<Person>> {
     ctx.caller.require_admin()?;
     let limit = page.limit()?;
     let after = page.after(1)?.remove(0);
     let items = ctx.house.store().read(List { after, limit: limit + 1 }).await?;
-    Ok(Listed::cut(items, limit, |user| vec![user.id.as_str().to_owned()]))
+    Ok(Listed::cut(items, limit, |person| vec![person.user.id.as_str().to_owned()]))
 }
 
 struct List {
@@ -103,10 +104,10 @@ struct List {
 }
 
 impl Operation for List {
-    type Output = Vec<User>;
+    type Output = Vec<Person>;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<User>> {
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Person>> {
         Ok(tx.users_page(&self.after, self.limit).await?)
     }
 }
@@ -123,11 +124,9 @@ impl Operation for MadeByAdmins {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<BTreeSet<UserId>> {
-        let everybody = tx.users_page("", EVERYBODY).await?;
-        let of_file = tx.users_of_file().await?;
-        let only_of_file: BTreeSet<UserId> =
-            of_file.into_iter().filter(|known| !known.by_admin).map(|known| known.id).collect();
-        Ok(everybody.into_iter().map(|user| user.id).filter(|id| !only_of_file.contains(id)).collect())
+        let everybody = tx.users_page("", EVERYBODY).await?.into_iter();
+        let stay = everybody.filter(|person| person.sources.contains(&Source::Admin));
+        Ok(stay.map(|person| person.user.id).collect())
     }
 }
 

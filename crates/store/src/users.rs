@@ -5,7 +5,7 @@ use crate::{Error, Result, Tx};
 use domain::ids::{UserId, WorkspaceId};
 use domain::roles::Role;
 use domain::times::Timestamp;
-use domain::users::User;
+use domain::users::{Person, User};
 use domain::workspaces::Source;
 
 fn read(mut row: Row) -> Result<User> {
@@ -26,6 +26,13 @@ pub struct KnownUser {
     pub by_admin: bool,
     /// Removed for good: the name is never given again.
     pub removed: bool,
+}
+
+/// Reads whether the file names them, `by_admin`, and then what `read` does.
+fn read_person(mut row: Row) -> Result<Person> {
+    let said = [(row.integer()? == 1, Source::File), (row.integer()? == 1, Source::Admin)];
+    let sources = said.into_iter().filter_map(|(says, source)| says.then_some(source)).collect();
+    Ok(Person { user: read(row)?, sources })
 }
 
 /// Reads `id, file_role, by_admin, removed_at`.
@@ -50,16 +57,17 @@ impl Tx {
         row.map(read).transpose()
     }
 
-    pub async fn users_page(&mut self, after: &str, limit: u64) -> Result<Vec<User>> {
+    pub async fn users_page(&mut self, after: &str, limit: u64) -> Result<Vec<Person>> {
         let rows = self
             .query(
-                "SELECT id, COALESCE(file_role, role), created_at FROM users
+                "SELECT CASE WHEN file_role IS NULL THEN 0 ELSE 1 END, by_admin, id, COALESCE(file_role, role), created_at
+                   FROM users
                   WHERE removed_at IS NULL AND (by_admin = 1 OR file_role IS NOT NULL) AND id > $1
                   ORDER BY id LIMIT $2",
                 params![after, limit],
             )
             .await?;
-        rows.into_iter().map(read).collect()
+        rows.into_iter().map(read_person).collect()
     }
 
     /// What is known of a name, also of somebody who is out or was removed.

@@ -26,6 +26,9 @@ pub(super) async fn run(place: &Place, command: Config) -> Result<ExitCode> {
                 bail!("there is no {} here: name a file", config::DEFAULT_FILE);
             };
             let known = people(place).await;
+            if known == KnownPeople::Anybody {
+                output::say("the house does not answer: whether members are people of it was not looked at");
+            }
             let (problems, warnings) = match config::load(&path, &known) {
                 Ok(loaded) => (Vec::new(), loaded.warnings),
                 Err(rejected) => (rejected.problems, rejected.warnings),
@@ -64,6 +67,8 @@ async fn ask(place: &Place) -> Result<BTreeSet<UserId>> {
     let client = Client::connect(place, false).await?;
     let users = all_pages(&client, &Actor::default(), &["admin", "users"], &[]).await;
     client.close().await;
-    let ids = users?.into_iter().filter_map(|user| user["id"].as_str().and_then(|id| UserId::parse(id).ok()));
-    Ok(ids.collect())
+    // Whom only the file names is there only while it does.
+    let stays = |user: &Value| user["defined_in"].as_array().is_some_and(|said| said.contains(&json!("admin")));
+    let stay = users?.into_iter().filter(stays);
+    Ok(stay.filter_map(|user| user["id"].as_str().and_then(|id| UserId::parse(id).ok())).collect())
 }

@@ -3,13 +3,21 @@
 use super::{all_pages, path};
 use crate::cli::{Actor, User};
 use crate::client::Client;
-use crate::output::{cell, items, print};
+use crate::output::{cell, items, print, texts};
 use anyhow::Result;
 use axum::http::Method;
 use serde_json::{Value, json};
 
 fn described(user: &Value) -> String {
     format!("{} ({})", cell(&user["id"]), cell(&user["role"]))
+}
+
+fn listing(found: &Value) -> String {
+    let mut found = found.clone();
+    for user in found.as_array_mut().into_iter().flatten() {
+        user["said by"] = texts(&user["defined_in"]).into();
+    }
+    items(&found, &["id", "role", "said by", "created_at"])
 }
 
 pub(super) async fn run(client: &Client, json: bool, command: User) -> Result<()> {
@@ -21,7 +29,7 @@ pub(super) async fn run(client: &Client, json: bool, command: User) -> Result<()
         }
         User::List => {
             let found = Value::Array(all_pages(client, &nobody, &["admin", "users"], &[]).await?);
-            print(json, &found, |found| items(found, &["id", "role", "created_at"]))?;
+            print(json, &found, listing)?;
         }
         User::Role { name, role } => {
             let path = path(&["admin", "users", &name], &[]);

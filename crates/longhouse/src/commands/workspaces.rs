@@ -3,7 +3,7 @@
 use super::{all_pages, path};
 use crate::cli::{Actor, OneWorkspace, Reply, Workspace, WorkspaceOptions};
 use crate::client::Client;
-use crate::output::{cell, facts, items, print};
+use crate::output::{cell, facts, items, print, texts};
 use anyhow::Result;
 use axum::http::Method;
 use serde_json::{Map, Value, json};
@@ -93,11 +93,6 @@ fn changes(options: WorkspaceOptions, no_budget: bool) -> Map<String, Value> {
 fn names(list: &Value, field: &str) -> String {
     let names: Vec<String> = list.as_array().into_iter().flatten().map(|item| cell(&item[field])).collect();
     if names.is_empty() { "-".to_owned() } else { names.join(" ") }
-}
-
-fn texts(list: &Value) -> String {
-    let texts: Vec<&str> = list.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    if texts.is_empty() { "-".to_owned() } else { texts.join(" ") }
 }
 
 fn listing(found: &Value) -> String {

@@ -13,7 +13,7 @@ use domain::ids::UserId;
 use std::collections::BTreeSet;
 
 /// Who is in the house already, so that the file may name them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum KnownPeople {
     /// It was not looked: a name that the file does not define may be somebody.
     Anybody,

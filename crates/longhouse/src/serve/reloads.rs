@@ -6,7 +6,7 @@ use super::watching::Watching;
 use crate::cli::Place;
 use crate::config::{self, KnownPeople, Loaded, ProcessSettings, Rejected, counted, lines};
 use crate::settings;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use service::{House, rules, users};
 use std::path::PathBuf;
 use tokio::signal::unix::Signal;
@@ -21,13 +21,15 @@ pub(super) struct ConfigFile {
     watching: Option<Watching>,
     /// Whether the newest state of the file was refused.
     refused: bool,
+    /// Whether what an earlier file opened may be shut.
+    forgetting: bool,
 }
 
 impl ConfigFile {
     /// Reads the file before anything is opened. Who is in the house is not known yet, unless it is still to be built.
-    pub(super) fn find(place: &Place) -> Result<Self, Refused> {
-        let Some(path) = settings::config_file(place) else {
-            return Ok(Self { path: None, loaded: None, watching: None, refused: false });
+    pub(super) fn find(place: &Place, without: bool) -> Result<Self, Refused> {
+        let Some(path) = settings::config_file(place).filter(|_| !without) else {
+            return Ok(Self { path: None, loaded: None, watching: None, refused: false, forgetting: without });
         };
         let is_built = service::data_dir::is_house(&place.data_dir);
         let known = if is_built { KnownPeople::Anybody } else { settings::people_of_new_house() };
@@ -35,7 +37,7 @@ impl ConfigFile {
             say_refused(&rejected.problems);
             Refused
         })?;
-        Ok(Self { path: Some(path), loaded: Some(loaded), watching: None, refused: false })
+        Ok(Self { path: Some(path), loaded: Some(loaded), watching: None, refused: false, forgetting: false })
     }
 
     pub(super) fn loaded(&self) -> Option<&Loaded> {
@@ -49,8 +51,7 @@ impl ConfigFile {
     /// Puts what the file says in force; `false` if it is refused, which was said then.
     pub(super) async fn put_in_force(&mut self, house: &House) -> Result<bool> {
         let Some(path) = self.path.clone() else {
-            rules::forget(house).await?;
-            return Ok(true);
+            return self.go_without(house).await.map(|()| true);
         };
         // Before it is read: a change in between is then seen.
         self.watch();
@@ -67,6 +68,18 @@ impl ConfigFile {
         self.loaded = Some(loaded);
         self.watch();
         Ok(true)
+    }
+
+    /// Started in another folder, say, a house must not shut its workspaces because their file is not there.
+    async fn go_without(&self, house: &House) -> Result<()> {
+        match rules::accepted_from(house).await? {
+            Some(origin) if !self.forgetting => bail!(
+                "the rules of this house come from {origin}, and no configuration file was found here: give it with \
+                 --config, or shut what it opened with --without-config"
+            ),
+            Some(_) => Ok(rules::forget(house).await?),
+            None => Ok(()),
+        }
     }
 
     /// Reads the file again whenever there is a reason to. Never ends.
