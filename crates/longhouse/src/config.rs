@@ -6,7 +6,6 @@ mod checks;
 mod declarations;
 mod files;
 mod format;
-mod hidden;
 mod meanings;
 mod nodes;
 mod parsing;

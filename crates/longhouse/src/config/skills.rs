@@ -90,7 +90,7 @@ fn unreadable(shown: &str, error: &std::io::Error) -> Problem {
 
 /// Writes hidden characters visibly and says where the first one was. `first_line`: where the text begins in its file.
 fn revealed(text: &str, first_line: usize, file: &str, loading: &mut Loading) -> String {
-    let (shown, hidden) = super::hidden::reveal(text);
+    let (shown, hidden) = domain::skills::reveal(text);
     if let Some(first) = hidden.first() {
         let more = if hidden.len() > 1 { format!(" and {} more like it", hidden.len() - 1) } else { String::new() };
         let message = format!("the hidden character U+{:04X}{more}, shown to agents visibly", u32::from(first.code));

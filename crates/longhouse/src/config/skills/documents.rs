@@ -3,29 +3,25 @@
 use super::folders::Folder;
 use super::{DOCUMENT, Loading, revealed, unreadable};
 use crate::config::nodes::{Kind, Node};
+use crate::config::parsing;
 use crate::config::problems::{Problem, Spot, quoted};
-use crate::config::{hidden, parsing};
-use domain::skills::Skill;
+use domain::skills::{BODY_LARGEST_BYTES, DESCRIPTION_LONGEST_CHARACTERS, Skill, check_name, reveal};
 use std::collections::BTreeMap;
 
 const FRONT_MATTER_BYTES_MOST: usize = 16 * 1024;
-const BODY_BYTES_MOST: usize = 64 * 1024;
-const NAME_LONGEST: usize = 64;
-const DESCRIPTION_LONGEST: usize = 1024;
 const WISHES_MOST: usize = 64;
 const WISH_LONGEST: usize = 128;
 const KNOWN: [&str; 6] = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
 
-pub(super) const NAME_EXPECTED: &str = "1 to 64 of a-z and 0-9, with single hyphens between";
+pub(super) use domain::skills::NAME_EXPECTED;
 
 pub(super) fn is_name(name: &str) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    name.len() <= NAME_LONGEST && name.split('-').all(|part| !part.is_empty() && part.bytes().all(allowed))
+    check_name(name).is_none()
 }
 
 pub(super) fn read(folder: &Folder, name: &str, shown: &str, loading: &mut Loading) -> Option<Skill> {
     let file = format!("{shown}/{DOCUMENT}");
-    let bytes = match folder.read(DOCUMENT, FRONT_MATTER_BYTES_MOST + BODY_BYTES_MOST) {
+    let bytes = match folder.read(DOCUMENT, FRONT_MATTER_BYTES_MOST + BODY_LARGEST_BYTES) {
         Ok(bytes) => bytes,
         Err(error) => {
             loading.problems.push(unreadable(&file, &error));
@@ -51,7 +47,7 @@ fn understand(bytes: &[u8], name: &str, file: &str, loading: &mut Loading) -> Op
         loading.problems.push(problem.expected("`---`, then `name:` and `description:`, then `---`"));
         return None;
     };
-    if body.len() > BODY_BYTES_MOST {
+    if body.len() > BODY_LARGEST_BYTES {
         loading.problems.push(Problem::new(Spot::START, "the text is too long").expected("at most 64 KiB"));
     }
     let parsed = parsing::parse(front_matter.as_bytes());
@@ -70,7 +66,7 @@ fn understand(bytes: &[u8], name: &str, file: &str, loading: &mut Loading) -> Op
         loading.problems.push(Problem::new(lower(node.spot), message).expected(quoted(name)));
     }
     let (node, description) = required(&root, "description", loading, lower)?;
-    if !(1..=DESCRIPTION_LONGEST).contains(&description.trim().chars().count()) {
+    if !(1..=DESCRIPTION_LONGEST_CHARACTERS).contains(&description.trim().chars().count()) {
         let problem = Problem::new(lower(node.spot), "the description is empty or too long");
         loading.problems.push(problem.expected("1 to 1024 characters"));
     }
@@ -124,5 +120,5 @@ fn wishes(root: &Node) -> Vec<String> {
     let words = node.text().into_iter().flat_map(|text| text.split([' ', ',', '\n']));
     let listed = node.list().iter().filter_map(Node::text);
     let all = words.chain(listed).map(str::trim).filter(|wish| !wish.is_empty());
-    all.take(WISHES_MOST).map(|wish| hidden::reveal(wish).0.chars().take(WISH_LONGEST).collect()).collect()
+    all.take(WISHES_MOST).map(|wish| reveal(wish).0.chars().take(WISH_LONGEST).collect()).collect()
 }

@@ -1,18 +1,14 @@
 //! Folders that are walked without following a link: every step is taken from the open folder above it.
 
 use super::{DOCUMENT, Loading, revealed, unreadable};
+use crate::config::files;
 use crate::config::problems::{Problem, Spot, quoted};
-use crate::config::{files, hidden};
-use domain::skills::Skill;
+use domain::skills::{ALL_LARGEST_BYTES, FILE_LARGEST_BYTES, FILES_MOST, Skill, reveal};
 use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-const FILE_BYTES_MOST: usize = 64 * 1024;
-const FILES_MOST: usize = 32;
-/// Of all the files and the body.
-const ALL_BYTES_MOST: usize = 256 * 1024;
 const DEPTH_MOST: usize = 4;
 /// Of one folder: more is not looked at.
 const ENTRIES_MOST: usize = 1_000;
@@ -114,7 +110,7 @@ impl Walk<'_> {
             }
             return;
         }
-        let bytes = match folder.read(name, FILE_BYTES_MOST) {
+        let bytes = match folder.read(name, FILE_LARGEST_BYTES) {
             Ok(bytes) => bytes,
             Err(error) => return self.loading.problems.push(unreadable(&shown, &error)),
         };
@@ -122,12 +118,12 @@ impl Walk<'_> {
             return self.warn(&path, "not UTF-8 text; agents do not see it");
         };
         self.bytes += text.len();
-        if self.bytes > ALL_BYTES_MOST {
+        if self.bytes > ALL_LARGEST_BYTES {
             let problem = Problem::new(Spot::START, "the skill's files are too large together").in_file(self.shown);
             return self.loading.problems.push(problem.expected("at most 256 KiB with the text of SKILL.md"));
         }
         let text = revealed(&text, 1, &shown, self.loading);
-        self.skill.files.insert(hidden::reveal(&path).0, text);
+        self.skill.files.insert(reveal(&path).0, text);
     }
 
     fn warn(&mut self, path: &str, message: &str) {
