@@ -40,12 +40,13 @@ pub struct Skill {
     pub warnings: Vec<String>,
 }
 
+pub const NAME_EXPECTED: &str = "1 to 64 of a-z and 0-9, with single hyphens between";
+
 /// The rule of the Agent Skills format; `None` if the name follows it, else what is expected.
 pub fn check_name(name: &str) -> Option<&'static str> {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let hyphens = name.starts_with('-') || name.ends_with('-') || name.contains("--");
-    let expected = "1 to 64 of a-z, 0-9 and single hyphens that neither begin nor end it";
-    (hyphens || !is_word(name, NAME_LONGEST, allowed)).then_some(expected)
+    (hyphens || !is_word(name, NAME_LONGEST, allowed)).then_some(NAME_EXPECTED)
 }
 
 /// What agents are told of the skills of their workspace: a line for each, whatever its author wrote. Empty without any.
