@@ -183,7 +183,10 @@ fn what_the_file_says_holds_and_without_it_is_shut() {
     let token = server.cli(&["token", "create", "--user", "sean"]);
     assert!(workspaces_of(&server, &token).contains(&"lab".to_owned()));
     drop(server);
-    let server = Server::start(&home.data());
+    // In another folder, where the file is not found, it does not start by shutting everything.
+    assert!(Server::try_start(&home.data()).is_err());
+    assert!(ok(&home.data(), &["workspace", "list", "--all"]).contains("lab"));
+    let server = Server::start_with(&home.data(), &["--without-config"]);
     assert!(me(&server, &token).is_err(), "who was only in the file is out");
     drop(server);
     let server = home.start();
