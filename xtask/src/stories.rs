@@ -1,7 +1,9 @@
-//! The example scripts, told to a real server: the built binary, an empty data directory, the owner's token.
+//! The example scripts and the guides, told to a real server: the built binary, an empty data directory.
 
+mod household;
 mod orchestrator;
 
+pub(crate) use household::household;
 pub(crate) use orchestrator::orchestrator;
 
 use crate::packages;

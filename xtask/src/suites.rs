@@ -57,6 +57,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Some(binary) => stories::orchestrator(binary),
         None => bail!("there is no binary to tell it to"),
     });
+    tally.step("guide: one gateway for a household", || match &binary {
+        Some(binary) => stories::household(binary),
+        None => bail!("there is no binary to follow it with"),
+    });
     tally.step("mcp clients", || match &binary {
         Some(binary) => mcp_clients::run(binary, options.soak),
         None => bail!("there is no binary for them to talk to"),

@@ -95,11 +95,20 @@ fn names(list: &Value, field: &str) -> String {
     if names.is_empty() { "-".to_owned() } else { names.join(" ") }
 }
 
+/// Somebody's own is there because they are.
+fn said_by(workspace: &Value) -> Value {
+    match (&workspace["open"], &workspace["personal"]) {
+        (_, Value::Bool(true)) => "-".into(),
+        (Value::Bool(false), _) => "nobody: it is closed, and keeps what is in it".into(),
+        _ => texts(&workspace["defined_in"]).into(),
+    }
+}
+
 fn listing(found: &Value) -> String {
     let mut found = found.clone();
     for workspace in found.as_array_mut().into_iter().flatten() {
         workspace["members"] = names(&workspace["members"], "user").into();
-        workspace["said by"] = texts(&workspace["defined_in"]).into();
+        workspace["said by"] = said_by(workspace);
         workspace["budget"] = workspace["budget"]["daily_usd"].take();
     }
     items(&found, &["id", "members", "model", "budget", "said by", "description"])
@@ -107,11 +116,7 @@ fn listing(found: &Value) -> String {
 
 fn described(workspace: &Value) -> String {
     let mut shown = workspace.clone();
-    shown["said by"] = if workspace["open"] == false {
-        "nobody: it is closed, and keeps what is in it".into()
-    } else {
-        texts(&workspace["defined_in"]).into()
-    };
+    shown["said by"] = said_by(workspace);
     for field in ["nodes", "skills"] {
         shown[field] = texts(&workspace[field]).into();
     }
@@ -143,8 +148,11 @@ fn spending(budget: &Value) -> String {
     let about = ["limit_usd", "spent_usd", "reserved_usd", "remaining_usd", "resets_at", "timezone"];
     let mut text = facts(budget, &about);
     for (list, name) in [("by_member", "user"), ("by_agent", "agent"), ("by_day", "day")] {
-        if budget[list].as_array().is_some_and(|rows| !rows.is_empty()) {
-            text.push_str(&format!("\n{}", items(&budget[list], &[name, "spent_usd"])));
+        // Of the days only those that cost something.
+        let rows = budget[list].as_array().into_iter().flatten().filter(|row| list != "by_day" || row["calls"] != 0);
+        let rows: Value = rows.cloned().collect();
+        if rows.as_array().is_some_and(|rows| !rows.is_empty()) {
+            text.push_str(&format!("\n{}", items(&rows, &[name, "calls", "spent_usd"])));
         }
     }
     text
