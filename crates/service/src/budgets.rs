@@ -7,6 +7,7 @@ mod overdue;
 mod refusals;
 mod reservations;
 
+pub(crate) use looks::Miscounted;
 pub use looks::{AgentSpending, BudgetView, DaySpending, MemberSpending, look};
 pub(crate) use overdue::recover;
 pub use overdue::{end_overdue_calls, end_overdue_calls_once};

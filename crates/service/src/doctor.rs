@@ -2,7 +2,7 @@
 
 use crate::data_dir::{DATABASE, SECRET, SOCKET};
 use crate::health::{Check, Status, check};
-use crate::{Ctx, Result, audit, rules, workspaces};
+use crate::{Ctx, Result, audit, budgets, rules, workspaces};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -19,6 +19,7 @@ pub async fn examine(ctx: &Ctx) -> Result<Vec<Check>> {
         None => good("audit", format!("{} rows, every chain holds", verdict.rows)),
         Some(fault) => bad("audit", format!("{} at {}: {}", fault.workspace, fault.seq, fault.reason)),
     });
+    checks.push(ledger(ctx).await?);
     checks.extend(configuration(ctx).await?);
     checks.extend(modes(ctx.house.data_path()));
     let exposed = ctx.house.data_dir().exposed().iter();
@@ -32,6 +33,15 @@ fn good(name: &'static str, detail: impl Into<String>) -> Check {
 
 fn bad(name: &'static str, detail: impl Into<String>) -> Check {
     Check { name, status: Status::Unhealthy, detail: detail.into() }
+}
+
+/// Whether the sums of each day are those of its calls.
+async fn ledger(ctx: &Ctx) -> Result<Check> {
+    let wrong = ctx.house.store().scan(budgets::Miscounted).await?;
+    Ok(match wrong.first() {
+        None => good("ledger", "the sums of every day are those of its calls"),
+        Some((workspace, day)) => bad("ledger", format!("{workspace} on {day}: the sums are not those of its calls")),
+    })
 }
 
 /// What is wrong with the file, and which workspaces may spend without a limit.

@@ -104,6 +104,18 @@ impl Operation for Look {
     }
 }
 
+/// Days whose sums are not those of their calls.
+pub(crate) struct Miscounted;
+
+impl Operation for Miscounted {
+    type Output = Vec<(WorkspaceId, String)>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
+        Ok(tx.miscounted_days().await?)
+    }
+}
+
 /// Days without calls are days too.
 fn every_day(last: Day, spent: Vec<Spending<Day>>) -> Vec<DaySpending> {
     let mut counters: BTreeMap<Day, DayCounters> = spent.into_iter().map(|spent| (spent.by, spent.counters)).collect();
