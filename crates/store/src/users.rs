@@ -60,8 +60,8 @@ impl Tx {
     pub async fn users_page(&mut self, after: &str, limit: u64) -> Result<Vec<Person>> {
         let rows = self
             .query(
-                "SELECT CASE WHEN file_role IS NULL THEN 0 ELSE 1 END, by_admin, id, COALESCE(file_role, role), created_at
-                   FROM users
+                "SELECT CAST(CASE WHEN file_role IS NULL THEN 0 ELSE 1 END AS BIGINT), by_admin, id,
+                        COALESCE(file_role, role), created_at FROM users
                   WHERE removed_at IS NULL AND (by_admin = 1 OR file_role IS NOT NULL) AND id > $1
                   ORDER BY id LIMIT $2",
                 params![after, limit],
