@@ -35,7 +35,7 @@ pub struct Workspace {
     pub budget: Option<Budget>,
     pub members: Vec<Member>,
     pub bindings: Vec<Binding>,
-    /// Its own project, once it was used.
+    /// Its own project, once it was used: `POST /sessions {"project": "home", "workspace": …}` is a use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home_project: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
