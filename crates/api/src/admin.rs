@@ -43,7 +43,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
     responses((status = 201, body = User), (status = 409, body = ErrorBody, description = "USER_EXISTS")))]
 async fn add_user(Posted { ctx, input }: Posted<CreateUser>) -> Result<(StatusCode, Json<User>)> {
     let role = input.role.as_deref().map(Role::parse).transpose()?.unwrap_or(Role::Member);
-    let user = users::add(&ctx, UserId::parse(&input.name)?, role).await?;
+    let user = users::add(&ctx, UserId::parse(&input.name)?, role, input.restore).await?;
     Ok((StatusCode::CREATED, Json(user.into())))
 }
 

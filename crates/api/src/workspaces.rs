@@ -1,7 +1,7 @@
 //! Workspaces over HTTP: for their members to look at, for admins to change.
 
 use crate::app::App;
-use crate::bodies::{Patched, Posted};
+use crate::bodies::{Nothing, Patched, Posted};
 use crate::errors::Result;
 use crate::paths::{Segment, Segments};
 use crate::query::{Paged, Params};
@@ -142,8 +142,8 @@ async fn delete(
     params(("workspace" = String, Path), ("user" = String, Path)),
     responses((status = 200, body = Workspace), (status = 404, body = ErrorBody, description = "USER_NOT_FOUND")))]
 async fn add_member(
-    Signed { ctx, .. }: Signed,
     Segments((workspace, user)): Segments<(String, String)>,
+    Patched { ctx, .. }: Patched<Nothing>,
 ) -> Result<Json<Workspace>> {
     Ok(Json(render(workspaces::add_member(&ctx, &workspace, UserId::parse(&user)?).await?)))
 }

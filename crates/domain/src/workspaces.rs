@@ -4,14 +4,25 @@ use crate::capabilities::ToolSet;
 use crate::ids::{UserId, is_word};
 use crate::money::Micros;
 use crate::sessions::{KeyConvention, check_conventions, check_text};
+use crate::skills::reveal;
 use crate::{Code, Refusal, Result};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
-const DESCRIPTION_LONGEST: usize = 1_000;
-const NAME_LONGEST: usize = 128;
-const NAMES_MOST: usize = 100;
-const PLACE_LONGEST: usize = 256;
+// What file and doors hold a workspace to.
+pub const DESCRIPTION_LONGEST: usize = 1_000;
+/// Of models, nodes and skills.
+pub const NAME_LONGEST: usize = 128;
+/// Nodes, and skills.
+pub const NAMES_MOST: usize = 100;
+/// In each list of tools.
+pub const PATTERNS_MOST: usize = 500;
+pub const BINDINGS_MOST: usize = 100;
+/// How much the audit log keeps of one changed part.
+const TOLD_LONGEST: usize = 2_000;
+/// Of places and identities where they are no numbers.
+pub const PLACE_LONGEST: usize = 256;
 
 /// Who said so: what the file says is changed in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -212,6 +223,7 @@ impl WorkspaceSettings {
     pub fn check(&self) -> Result<()> {
         if let Some(description) = &self.description {
             check_text("description", description, DESCRIPTION_LONGEST)?;
+            check_visible("description", description)?;
         }
         if let Some(model) = &self.model {
             check_text("model", model, NAME_LONGEST)?;
@@ -226,12 +238,36 @@ impl WorkspaceSettings {
         if let Some(conventions) = &self.key_conventions {
             check_conventions("key_conventions", conventions.clone())?;
         }
+        let lists = self.tools.as_ref().map(|tools| [("allow", &tools.allow), ("deny", &tools.deny)]);
+        for (field, list) in lists.into_iter().flatten() {
+            if list.patterns().len() > PATTERNS_MOST {
+                let message = format!("`{field}` is a list of at most {PATTERNS_MOST} tools");
+                return Err(Refusal::invalid_field(field, message));
+            }
+        }
         match self.budget.as_ref().and_then(|budget| budget.timezone.as_deref()) {
             Some(name) if jiff::tz::TimeZone::get(name).is_err() => {
                 Err(Refusal::invalid_field("timezone", "a time zone is a name such as Europe/Berlin or UTC"))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Which parts another says differently, each with what was and what is; long ones by name only.
+    pub fn differences(&self, other: &Self) -> Value {
+        let object = |settings: &Self| match serde_json::to_value(settings) {
+            Ok(Value::Object(parts)) => parts,
+            _ => Map::new(),
+        };
+        let (before, after) = (object(self), object(other));
+        let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        let changed = names.into_iter().filter(|name| before.get(*name) != after.get(*name));
+        let told = changed.map(|name| {
+            let change = json!({"from": before.get(name), "to": after.get(name)});
+            let is_long = change.to_string().len() > TOLD_LONGEST;
+            (name.clone(), if is_long { json!("changed") } else { change })
+        });
+        Value::Object(told.collect())
     }
 
     /// What holds where this says nothing.
@@ -268,12 +304,24 @@ pub const CHANNELS: [&str; 3] = ["telegram", "discord", "http"];
 
 /// Whether a provider's own id can look like this. Handles and display names are nobody's identity.
 fn is_provider_id(channel: &str, id: &str) -> bool {
-    let digits = |text: &str| is_word(text, 20, |byte| byte.is_ascii_digit());
+    // One number is written in one way, or a place would have several names.
+    let is_number = |text: &str| is_word(text, 20, |byte| byte.is_ascii_digit()) && !text.starts_with('0');
     match channel {
-        "telegram" => digits(id.strip_prefix('-').unwrap_or(id)),
-        "discord" => digits(id),
-        _ => (1..=PLACE_LONGEST).contains(&id.chars().count()) && !id.chars().any(char::is_control),
+        "telegram" => is_number(id.strip_prefix('-').unwrap_or(id)),
+        "discord" => is_number(id),
+        _ => {
+            let is_seen = !id.chars().any(char::is_control) && reveal(id).1.is_empty();
+            (1..=PLACE_LONGEST).contains(&id.chars().count()) && is_seen
+        }
     }
+}
+
+/// People decide by what they read: nothing in it may be invisible.
+fn check_visible(field: &str, text: &str) -> Result<()> {
+    if reveal(text).1.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::invalid_field(field, format!("`{field}` has characters that nobody sees")))
 }
 
 fn check_channel(channel: &str) -> Result<()> {
@@ -292,6 +340,18 @@ impl Identity {
         let message = "an identity is the provider's own number for the account, never a handle such as `@name`";
         Err(Refusal::invalid_field("id", message))
     }
+}
+
+/// Everybody's own workspace as the file describes it, completed by what is built in. A limit goes only when another is
+/// said: a template that names a time zone still has one.
+pub fn personal_template(declared: WorkspaceSettings) -> WorkspaceSettings {
+    let built_in = personal_defaults();
+    let daily = built_in.budget.as_ref().and_then(|budget| budget.daily);
+    let mut template = declared.or(built_in);
+    if let Some(budget) = &mut template.budget {
+        budget.daily = budget.daily.or(daily);
+    }
+    template
 }
 
 impl ChannelPlace {
@@ -349,6 +409,9 @@ mod tests {
         let bad = [
             place("telegram", Some("@homelab"), None),
             place("telegram", Some("-"), None),
+            place("telegram", Some("007"), None),
+            place("telegram", Some("-0"), None),
+            place("discord", None, Some(("-5", "2"))),
             place("telegram", None, None),
             place("telegram", Some("1"), Some(("1", "2"))),
             place("discord", Some("1"), None),

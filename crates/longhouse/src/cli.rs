@@ -220,6 +220,9 @@ pub(crate) enum User {
         /// admin, member, guest, or one that the configuration file defines
         #[arg(long, default_value = "member")]
         role: String,
+        /// Let somebody in again who left with the configuration file, with all they have
+        #[arg(long)]
+        restore: bool,
     },
     /// The people of the house
     List,

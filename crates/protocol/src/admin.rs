@@ -11,8 +11,11 @@ use utoipa::ToSchema;
 pub struct CreateUser {
     /// A lower-case letter, then lower-case letters, digits, `_` and `-`; 32 at most.
     pub name: String,
-    /// `admin`, `member` (the default) or `guest`.
+    /// `admin`, `member` (the default), `guest`, or one that the configuration file defines.
     pub role: Option<String>,
+    /// Let somebody in again who left with the configuration file, with all they have.
+    #[serde(default)]
+    pub restore: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]

@@ -3,10 +3,21 @@
 use crate::paging::{Listed, Page};
 use crate::{Ctx, Error, Result};
 use domain::Refusal;
-use domain::audit::AuditRow;
+use domain::audit::{AuditRecord, AuditRow, HOUSE};
+use domain::ids::UserId;
+use domain::participants::Participant;
+use domain::times::Timestamp;
+use serde_json::Map;
 use store::{ChainFault, ChainPosition, Operation, Tx};
 
 const VERIFIED_AT_ONCE: u64 = 10_000;
+
+/// A record of what the house did by itself, or because its configuration file says so.
+pub(crate) fn by_house(action: &'static str, at: Timestamp) -> AuditRecord {
+    let user = UserId::from_trusted(HOUSE.to_owned());
+    let participant = Participant::from_trusted(HOUSE.to_owned());
+    AuditRecord { at, user, participant, action, session: None, detail: Map::new() }
+}
 
 /// Audit rows of the whole house, or of one workspace.
 pub async fn list(ctx: &Ctx, workspace: Option<String>, page: Page) -> Result<Listed<AuditRow>> {

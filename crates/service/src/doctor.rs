@@ -2,7 +2,7 @@
 
 use crate::data_dir::{DATABASE, SECRET, SOCKET};
 use crate::health::{Check, Status, check};
-use crate::{Ctx, Result, audit, budgets, rules, workspaces};
+use crate::{Ctx, Result, audit, budgets, rules, users, workspaces};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -49,8 +49,22 @@ async fn configuration(ctx: &Ctx) -> Result<Vec<Check>> {
     let report = rules::report(&ctx.house);
     let mut checks: Vec<Check> = report.problems.into_iter().map(|problem| bad("config", problem)).collect();
     checks.extend(report.warnings.into_iter().map(|warning| good("config", warning)));
+    let known = rules::in_force(&ctx.house).await?;
+    for person in ctx.house.store().scan(users::Everybody).await? {
+        if !known.has_role(&person.user.role) {
+            let (name, role) = (person.user.id.name(), person.user.role.as_str());
+            checks.push(bad("roles", format!("`{name}` has the role `{role}`, which is not defined any more")));
+        }
+    }
     for workspace in ctx.house.store().scan(workspaces::Open).await? {
-        let limit = workspace.settings().budget.and_then(|budget| budget.daily);
+        let settings = workspace.settings();
+        for gone in settings.skills.iter().flatten().filter(|name| !known.house.skills.contains_key(*name)) {
+            checks.push(bad("skills", format!("workspace `{}` names the skill `{gone}`, which is gone", workspace.id)));
+        }
+        if !rules::has_price(&known.house, &settings) {
+            checks.push(bad("prices", format!("the model of workspace `{}` has no known price", workspace.id)));
+        }
+        let limit = settings.budget.and_then(|budget| budget.daily);
         if limit.is_none() {
             checks.push(good("budget", format!("workspace `{}` has no daily budget: no limit", workspace.id)));
         }

@@ -2,7 +2,7 @@
 
 mod apply;
 
-pub use apply::{apply, forget};
+pub use apply::{Taken, apply, forget};
 
 use crate::{Ctx, Error, House, Result, budgets};
 use domain::Refusal;
@@ -10,7 +10,7 @@ use domain::budgets::has_limits;
 use domain::prices::price_of;
 use domain::rules::{HouseRules, Rules};
 use domain::times::Timestamp;
-use domain::workspaces::WorkspaceSettings;
+use domain::workspaces::{WorkspaceSettings, personal_template};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use store::{Operation, Tx};
@@ -22,6 +22,7 @@ const BELIEVED_MS: i64 = 1_000;
 #[derive(Default)]
 pub(crate) struct Holding {
     held: RwLock<Option<Held>>,
+    loading: tokio::sync::Mutex<()>,
     report: Mutex<Report>,
 }
 
@@ -53,8 +54,16 @@ pub async fn in_force(house: &House) -> Result<Arc<Rules>> {
     {
         return Ok(held.rules.clone());
     }
+    // One reads them anew; the others wait for it, and find them here.
+    let _turn = house.rules().loading.lock().await;
+    let now_held = house.rules().held.read().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some(other) = now_held.filter(|other| held.as_ref().is_none_or(|held| other.looked_at > held.looked_at))
+        && other.epoch == epoch
+    {
+        return Ok(other.rules);
+    }
     let known = held.as_ref().map(|held| held.version);
-    let (version, fresh) = house.store().read(Load { known }).await?;
+    let (version, fresh) = house.store().scan(Load { known }).await?;
     let rules = match (fresh, held) {
         (Some(fresh), _) => Arc::new(fresh),
         (None, Some(held)) => held.rules,
@@ -79,13 +88,16 @@ impl Operation for Load {
         if self.known == Some(version) {
             return Ok((version, None));
         }
-        Ok((version, Some(read(tx).await?)))
+        let mut rules = read(tx).await?;
+        rules.house.skills = tx.skills().await?;
+        Ok((version, Some(rules)))
     }
 }
 
-/// The rules as this transaction sees them.
+/// The rules as this transaction sees them, without the texts of skills.
 pub(crate) async fn read(tx: &mut Tx) -> Result<Rules> {
-    let house: HouseRules = tx.accepted_rules().await?.rules;
+    let mut house: HouseRules = tx.accepted_rules().await?.rules;
+    house.personal = personal_template(house.personal);
     let rows = tx.workspaces_with_settings().await?;
     let open = rows.into_iter().filter(store::WorkspaceRow::is_open);
     Ok(Rules { house, workspaces: open.map(|row| (row.id.clone(), row.settings())).collect() })
@@ -93,18 +105,25 @@ pub(crate) async fn read(tx: &mut Tx) -> Result<Rules> {
 
 /// Whether everything that admins name in a workspace's settings is there, and whether its model has a price where the
 /// settings as a whole set a limit.
-pub(crate) fn check_names(house: &HouseRules, said: &WorkspaceSettings, whole: &WorkspaceSettings) -> Result<()> {
+pub(crate) async fn check_names(
+    tx: &mut Tx,
+    house: &HouseRules,
+    said: &WorkspaceSettings,
+    whole: &WorkspaceSettings,
+) -> Result<()> {
+    let known = tx.skill_names().await?;
     let skills = said.skills.as_deref().unwrap_or_default();
-    if let Some(name) = skills.iter().find(|name| !house.skills.contains_key(*name)) {
+    if let Some(name) = skills.iter().find(|name| !known.contains(*name)) {
         let message = format!("there is no skill `{name}` in the skills folder, or the file did not load it");
         return Err(Refusal::invalid_field("skills", message).into());
     }
-    match &whole.model {
-        Some(model) if has_limits(whole.budget.as_ref()) && price_of(&house.models, model).is_none() => {
-            Err(budgets::price_unknown().into())
-        }
-        _ => Ok(()),
-    }
+    if has_price(house, whole) { Ok(()) } else { Err(budgets::price_unknown().into()) }
+}
+
+/// Whether the model of a workspace has a price, where a limit needs one.
+pub(crate) fn has_price(house: &HouseRules, settings: &WorkspaceSettings) -> bool {
+    let is_limited = has_limits(settings.budget.as_ref());
+    settings.model.as_ref().is_none_or(|model| !is_limited || price_of(&house.models, model).is_some())
 }
 
 /// Notes that a new state of the file was accepted.

@@ -42,7 +42,7 @@ pub(crate) async fn ensure_owner(house: &House) -> Result<bool> {
     let now = house.now();
     let user = User { id: caller.user.clone(), role: Role::Admin, created_at: now };
     let record = AuditRecord::new(&caller, "house.build", now);
-    match house.store().write(&house_chain(), Add { user, record }).await {
+    match house.store().write(&house_chain(), Add { user, restore: false, record }).await {
         Ok(_) => Ok(true),
         Err(Error::Refused(refusal)) if refusal.code == Code::UserExists => Ok(false),
         Err(error) => Err(error),
@@ -61,15 +61,17 @@ pub(crate) async fn require_owner(house: &House) -> Result<()> {
     }
 }
 
-pub async fn add(ctx: &Ctx, id: UserId, role: Role) -> Result<User> {
+/// Adds a person. Somebody who is out, because the file does not name them any more, comes back only on request.
+pub async fn add(ctx: &Ctx, id: UserId, role: Role, restore: bool) -> Result<User> {
     ctx.caller.require_admin()?;
     let now = ctx.now();
     let record = ctx.audit("user.add", now).with("user", id.as_str()).with("role", role.as_str());
-    idempotency::write(ctx, &house_chain(), Add { user: User { id, role, created_at: now }, record }).await
+    idempotency::write(ctx, &house_chain(), Add { user: User { id, role, created_at: now }, restore, record }).await
 }
 
 struct Add {
     user: User,
+    restore: bool,
     record: AuditRecord,
 }
 
@@ -78,15 +80,26 @@ impl Operation for Add {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<User> {
-        if !rules::read(tx).await?.has_role(&self.user.role) {
-            return Err(domain::roles::unknown().into());
+        require_role(tx, &self.user.role).await?;
+        let known = tx.known_user(&self.user.id).await?;
+        let is_out = known.is_some_and(|known| !known.removed && !known.by_admin && known.file_role.is_none());
+        if is_out && !self.restore {
+            let message = "somebody of that name left with the configuration file, and all they have is kept: to let \
+                           them in again with it, say `restore`";
+            return Err(Refusal::new(Code::UserExists, message).into());
         }
         if !tx.create_user(&self.user).await? {
             let message = "that name is taken; the name of a removed user is never given again";
             return Err(Refusal::new(Code::UserExists, message).into());
         }
-        tx.scope(&house_chain()).audit().append(self.record.clone());
-        Ok(self.user.clone())
+        if is_out {
+            // What let them in before may be in other hands by now.
+            tx.end_credentials_of(&self.user.id, self.user.created_at).await?;
+            tx.rights_shrank();
+        }
+        let action = if is_out { "user.restore" } else { self.record.action };
+        tx.scope(&house_chain()).audit().append(AuditRecord { action, ..self.record.clone() });
+        Ok(tx.user(&self.user.id).await?.ok_or_else(not_found)?)
     }
 }
 
@@ -114,19 +127,19 @@ impl Operation for List {
 
 /// Those who stay whatever the configuration file says: it may name them without defining them.
 pub async fn made_by_admins(house: &House) -> Result<BTreeSet<UserId>> {
-    house.store().read(MadeByAdmins).await
+    let everybody = house.store().scan(Everybody).await?.into_iter();
+    let stay = everybody.filter(|person| person.sources.contains(&Source::Admin));
+    Ok(stay.map(|person| person.user.id).collect())
 }
 
-struct MadeByAdmins;
+pub(crate) struct Everybody;
 
-impl Operation for MadeByAdmins {
-    type Output = BTreeSet<UserId>;
+impl Operation for Everybody {
+    type Output = Vec<Person>;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<BTreeSet<UserId>> {
-        let everybody = tx.users_page("", EVERYBODY).await?.into_iter();
-        let stay = everybody.filter(|person| person.sources.contains(&Source::Admin));
-        Ok(stay.map(|person| person.user.id).collect())
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Person>> {
+        Ok(tx.users_page("", EVERYBODY).await?)
     }
 }
 
@@ -162,9 +175,7 @@ impl Operation for SetRole {
     async fn run(&self, tx: &mut Tx) -> Result<User> {
         let user = tx.user(&self.id).await?.ok_or_else(not_found)?;
         require_not_of_file(tx, &self.id).await?;
-        if !rules::read(tx).await?.has_role(&self.role) {
-            return Err(domain::roles::unknown().into());
-        }
+        require_role(tx, &self.role).await?;
         if self.role != Role::Admin {
             keep_an_admin(tx, &user).await?;
         }
@@ -181,6 +192,14 @@ async fn require_not_of_file(tx: &mut Tx, id: &UserId) -> Result<()> {
         None => Ok(()),
         Some(_) => Err(domain::workspaces::defined_in_file("users").into()),
     }
+}
+
+/// Those that are built in need no look at the rules: a house must open though they are damaged.
+async fn require_role(tx: &mut Tx, role: &Role) -> Result<()> {
+    if role.is_built_in() || rules::read(tx).await?.has_role(role) {
+        return Ok(());
+    }
+    Err(domain::roles::unknown().into())
 }
 
 async fn keep_an_admin(tx: &mut Tx, user: &User) -> Result<()> {

@@ -79,10 +79,9 @@ async fn view(tx: &mut Tx, row: WorkspaceRow, rules: &Rules) -> Result<Workspace
     let settings = rules.workspace(&row.id);
     let grants = tx.grants(&row.id).await?;
     let mut members = Vec::new();
-    for id in tx.members(&row.id).await? {
-        let Some(user) = tx.user(&id).await? else { continue };
-        let said = grants.iter().filter(|grant| grant.user == id).map(|grant| grant.source).collect();
-        members.push(Member { user: id, role: user.role, sources: said });
+    for (user, role) in tx.members(&row.id).await? {
+        let said = grants.iter().filter(|grant| grant.user == user).map(|grant| grant.source).collect();
+        members.push(Member { sources: said, user, role });
     }
     let bindings = tx.bindings(Some(&row.id)).await?.into_iter().map(Into::into).collect();
     let home_project = projects::home::find(tx, &row.id).await?.map(|project| project.id);

@@ -1,10 +1,13 @@
-//! What the configuration file says for the whole house, and the number that moves with every change of a rule.
+//! What the configuration file says for the whole house, its skills, and the number that moves with every change of a
+//! rule. Skills are long: they are read only by whoever holds the rules in memory.
 
 use crate::rows::{from_json, params, to_json};
 use crate::sums::{self, Sum};
 use crate::{Result, Tx};
 use domain::rules::HouseRules;
+use domain::skills::Skill;
 use domain::times::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the file said when it was last accepted.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -12,6 +15,7 @@ pub struct AcceptedRules {
     pub version: u64,
     /// The file; `None` if none was ever accepted.
     pub origin: Option<String>,
+    /// Without the skills.
     pub rules: HouseRules,
     pub applied_at: Option<Timestamp>,
 }
@@ -37,9 +41,39 @@ impl Tx {
         Ok(AcceptedRules { version, origin, rules: from_json(&document)?, applied_at })
     }
 
-    /// Keeps what the file says. Whoever changes any rule calls `rules_changed` too.
+    pub async fn skills(&mut self) -> Result<BTreeMap<String, Skill>> {
+        let rows = self.query("SELECT name, document, sum FROM skills ORDER BY name", params![]).await?;
+        rows.into_iter()
+            .map(|mut row| {
+                let (name, document) = (row.text()?, row.text()?);
+                sums::check(row.optional_integer()?, || sum(&document), "a skill")?;
+                Ok((name, from_json(&document)?))
+            })
+            .collect()
+    }
+
+    pub async fn skill_names(&mut self) -> Result<BTreeSet<String>> {
+        let rows = self.query("SELECT name FROM skills ORDER BY name", params![]).await?;
+        rows.into_iter().map(|mut row| row.text()).collect()
+    }
+
+    /// Keeps these skills and no others.
+    pub async fn save_skills(&mut self, skills: &BTreeMap<String, Skill>) -> Result<()> {
+        self.execute("DELETE FROM skills", params![]).await?;
+        for (name, skill) in skills {
+            let document = to_json(skill)?;
+            self.execute(
+                "INSERT INTO skills (name, document, sum) VALUES ($1, $2, $3)",
+                params![&**name, &*document, sum(&document)],
+            )
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what the file says, but for its skills. Whoever changes any rule calls `rules_changed` too.
     pub async fn save_rules(&mut self, origin: Option<&str>, rules: &HouseRules, at: Timestamp) -> Result<()> {
-        let document = to_json(rules)?;
+        let document = to_json(&HouseRules { skills: BTreeMap::new(), ..rules.clone() })?;
         self.execute(
             "INSERT INTO house_rules (id, version, origin, document, applied_at, sum) VALUES (1, 0, $1, $2, $3, $4)
              ON CONFLICT (id) DO UPDATE SET origin = $1, document = $2, applied_at = $3, sum = $4",

@@ -60,8 +60,8 @@ impl Tx {
     pub async fn users_page(&mut self, after: &str, limit: u64) -> Result<Vec<Person>> {
         let rows = self
             .query(
-                "SELECT CASE WHEN file_role IS NULL THEN 0 ELSE 1 END, by_admin, id, COALESCE(file_role, role), created_at
-                   FROM users
+                "SELECT CAST(CASE WHEN file_role IS NULL THEN 0 ELSE 1 END AS BIGINT), by_admin, id,
+                        COALESCE(file_role, role), created_at FROM users
                   WHERE removed_at IS NULL AND (by_admin = 1 OR file_role IS NOT NULL) AND id > $1
                   ORDER BY id LIMIT $2",
                 params![after, limit],
@@ -158,20 +158,23 @@ impl Tx {
         Ok(row.is_some())
     }
 
+    /// Ends somebody's tokens, browsers and unused links.
+    pub async fn end_credentials_of(&mut self, id: &UserId, at: Timestamp) -> Result<()> {
+        let ends = [
+            "UPDATE tokens SET revoked_at = $1 WHERE user_id = $2 AND revoked_at IS NULL",
+            "UPDATE sign_in_codes SET used_at = $1 WHERE user_id = $2 AND used_at IS NULL",
+        ];
+        for sql in ends {
+            self.execute(sql, params![at, id.as_str()]).await?;
+        }
+        Ok(())
+    }
+
     /// Takes the user out of the house: memberships, tokens and codes end; the row stays so the name stays taken.
     pub async fn remove_user(&mut self, id: &UserId, at: Timestamp) -> Result<()> {
         self.execute("UPDATE users SET removed_at = $1, file_role = NULL WHERE id = $2", params![at, id.as_str()])
             .await?;
-        self.execute(
-            "UPDATE tokens SET revoked_at = $1 WHERE user_id = $2 AND revoked_at IS NULL",
-            params![at, id.as_str()],
-        )
-        .await?;
-        self.execute(
-            "UPDATE sign_in_codes SET used_at = $1 WHERE user_id = $2 AND used_at IS NULL",
-            params![at, id.as_str()],
-        )
-        .await?;
+        self.end_credentials_of(id, at).await?;
         let deletions = [
             "DELETE FROM member_grants WHERE user_id = $1",
             "DELETE FROM members WHERE user_id = $1",

@@ -4,6 +4,7 @@ use crate::rows::{Row, from_json, params, to_json};
 use crate::sums::{self, Sum};
 use crate::{Error, Result, Tx};
 use domain::ids::{SessionId, UserId, WorkspaceId};
+use domain::roles::Role;
 use domain::times::Timestamp;
 use domain::users::Membership;
 use domain::workspaces::{Source, WorkspaceSettings};
@@ -238,12 +239,16 @@ impl Tx {
         Ok(row.is_some())
     }
 
-    /// Those who are members now.
-    pub async fn members(&mut self, workspace: &WorkspaceId) -> Result<Vec<UserId>> {
+    /// Those who are members now, with their roles.
+    pub async fn members(&mut self, workspace: &WorkspaceId) -> Result<Vec<(UserId, Role)>> {
         let rows = self
-            .query("SELECT user_id FROM members WHERE workspace = $1 ORDER BY user_id", params![workspace.as_str()])
+            .query(
+                "SELECT m.user_id, COALESCE(u.file_role, u.role) FROM members m JOIN users u ON u.id = m.user_id
+                  WHERE m.workspace = $1 ORDER BY m.user_id",
+                params![workspace.as_str()],
+            )
             .await?;
-        rows.into_iter().map(|mut row| row.text().map(UserId::from_trusted)).collect()
+        rows.into_iter().map(|mut row| Ok((UserId::from_trusted(row.text()?), Role::from(row.text()?)))).collect()
     }
 
     /// Every session of a workspace with its uid, for its removal.

@@ -168,11 +168,16 @@ async fn a_person_who_leaves_the_file_is_out_with_everything_kept_and_comes_back
     world.post("/my/tokens", &json!({"user": "wife"})).locally().send().await.refused(404, "USER_NOT_FOUND");
     world.declare(household()).await;
     world.get("/sessions/diary").by(&wife).send().await.ok();
-    // An admin may take over somebody the file has let go.
+    // An admin may take over somebody the file has let go, knowing that it is them; what let them in before has ended.
     world.declare(without).await;
-    world.post("/admin/users", &json!({"name": "wife", "role": "guest"})).by(&sean).send().await.ok();
-    assert_eq!(world.get("/me").by(&wife).send().await.ok()["role"], "guest");
+    let body = json!({"name": "wife", "role": "guest"});
+    world.post("/admin/users", &body).by(&sean).send().await.refused(409, "USER_EXISTS");
+    let body = json!({"name": "wife", "role": "guest", "restore": true});
+    assert_eq!(world.post("/admin/users", &body).by(&sean).send().await.ok()["role"], "guest");
+    world.get("/me").by(&wife).send().await.refused(401, "UNAUTHENTICATED");
+    let wife = token(&world, "wife").await;
     world.get("/sessions/diary").by(&wife).send().await.ok();
+    assert_eq!(audit(&world, "user.restore").await.len(), 1);
     world.delete("/admin/users/wife").by(&sean).send().await;
     let problem = refused(&world, household()).await;
     assert!(problem.contains("`wife` was removed"), "{problem}");
@@ -215,6 +220,67 @@ async fn what_stands_in_the_way_is_told_together_and_nothing_is_changed() {
     declaration.users.insert(user("sean"), person("member", "1111"));
     assert!(refused(&world, declaration).await.contains("admin"));
     assert_eq!(world.get("/me").by(&sean).send().await.ok()["role"], "admin");
+}
+
+#[tokio::test]
+async fn the_file_takes_over_members_that_an_admin_had_added() {
+    let (world, sean, _) = scene().await;
+    let kid = world.member("kid").await;
+    let put = |user: &str| world.ask(Method::PUT, &format!("/admin/workspaces/family/members/{user}")).by(&sean).send();
+    put("wife").await.refused(409, "DEFINED_IN_FILE");
+    put("kid").await.ok();
+    let mut with = household();
+    family(&mut with).members.push(user("kid"));
+    world.declare(with).await;
+    world.get("/workspaces/family").by(&kid).send().await.ok();
+    world.declare(household()).await;
+    world.get("/workspaces/family").by(&kid).send().await.refused(404, "WORKSPACE_NOT_FOUND");
+}
+
+#[tokio::test]
+async fn a_workspace_that_is_shut_holds_no_place_that_others_might_want() {
+    let (world, sean, _) = scene().await;
+    let place = json!({"channel": "telegram", "chat_id": "-5"});
+    world.post("/admin/workspaces/homelab/bindings", &place).by(&sean).send().await.ok();
+    let mut without = household();
+    without.workspaces.remove(&WorkspaceId::parse("homelab").expect("a name"));
+    family(&mut without).bindings.push(chat("-5"));
+    world.declare(without).await;
+    let seen = world.get("/workspaces/family").by(&sean).send().await.ok();
+    assert_eq!(texts(seen["bindings"].as_array().unwrap(), "place"), ["telegram:-100789012", "telegram:-5"]);
+}
+
+#[tokio::test]
+async fn a_template_that_says_something_else_keeps_the_limit() {
+    let (world, _, wife) = scene().await;
+    let mut declaration = household();
+    let budget = Budget { timezone: Some("Europe/Berlin".into()), ..Default::default() };
+    declaration.house.personal.budget = Some(budget);
+    world.declare(declaration).await;
+    let own = world.get("/workspaces/personal").by(&wife).send().await.ok();
+    assert_eq!(own["budget"], json!({"daily_usd": 5.0, "timezone": "Europe/Berlin"}));
+}
+
+#[tokio::test]
+async fn the_audit_says_what_changed_and_that_the_file_said_so() {
+    let (world, sean, _) = scene().await;
+    let mut declaration = household();
+    family(&mut declaration).settings.description = Some("Changed".into());
+    world.declare(declaration).await;
+    let row = audit(&world, "workspace.update").await.pop().expect("a row");
+    assert_eq!(row["user"], "@house");
+    let told = json!({"description": {"from": "Shared", "to": "Changed"}});
+    assert_eq!(row["detail"], json!({"source": "file", "changed": told}));
+    let patch = |body: Value| world.patch("/admin/workspaces/family", &body).by(&sean).send();
+    patch(json!({"model": "gpt-4"})).await.ok();
+    patch(json!({"model": "gpt-4"})).await.ok();
+    let rows = audit(&world, "workspace.update").await;
+    assert_eq!(rows.len(), 2, "no row for no change");
+    assert_eq!(rows[1]["detail"]["changed"], json!({"model": {"from": null, "to": "gpt-4"}}));
+    let applied = world.get("/admin/config").by(&sean).send().await.ok()["applied_at"].clone();
+    world.clock.advance_s(60);
+    world.declare(household()).await;
+    assert_ne!(world.get("/admin/config").by(&sean).send().await.ok()["applied_at"], applied);
 }
 
 #[tokio::test]

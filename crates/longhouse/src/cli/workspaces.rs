@@ -31,7 +31,10 @@ Example:
         settings: WorkspaceOptions,
     },
     /// Change a workspace; for admins. What the configuration file says is changed there
-    #[command(after_help = "Example:\n  longhouse workspace update family --daily-usd 7.50 --timezone Europe/Berlin")]
+    #[command(after_help = "\
+Examples:
+  longhouse workspace update family --daily-usd 7.50 --timezone Europe/Berlin
+  longhouse workspace update family --allow ''                     # no tools any more")]
     Update {
         name: String,
         #[command(flatten)]
@@ -94,7 +97,7 @@ pub(crate) struct OneWorkspace {
     pub(crate) person: Person,
 }
 
-/// What a workspace sets. A list that is given replaces the one before.
+/// What a workspace sets. A list that is given replaces the one before; `--allow ''` empties it.
 #[derive(Debug, Args)]
 pub(crate) struct WorkspaceOptions {
     #[arg(long)]
@@ -102,7 +105,7 @@ pub(crate) struct WorkspaceOptions {
     /// The model of its agents
     #[arg(long)]
     pub(crate) model: Option<String>,
-    /// A tool its agents may use (`k8s.get`, `k8s.*`); may be given several times
+    /// A tool its agents may use (`k8s.get`, `k8s.*`); may be given several times, replaces those before, '' for none
     #[arg(long, value_name = "PATTERN")]
     pub(crate) allow: Vec<String>,
     /// A tool they may not use in any case; may be given several times

@@ -23,8 +23,9 @@ fn listing(found: &Value) -> String {
 pub(super) async fn run(client: &Client, json: bool, command: User) -> Result<()> {
     let nobody = Actor::default();
     match command {
-        User::Add { name, role } => {
-            let answer = client.post(&nobody, "/admin/users", &json!({"name": name, "role": role})).await?;
+        User::Add { name, role, restore } => {
+            let answer =
+                client.post(&nobody, "/admin/users", &json!({"name": name, "role": role, "restore": restore})).await?;
             print(json, &answer, described)?;
         }
         User::List => {

@@ -72,10 +72,18 @@ fn changes(options: WorkspaceOptions, no_budget: bool) -> Map<String, Value> {
     };
     put("description", json!(options.description), options.description.is_some());
     put("model", json!(options.model), options.model.is_some());
-    put("skills", json!(options.skills), !options.skills.is_empty());
-    put("nodes", json!(options.nodes), !options.nodes.is_empty());
-    let lists = [("allow", options.allow), ("deny", options.deny)].into_iter().filter(|(_, list)| !list.is_empty());
-    let tools: Map<String, Value> = lists.map(|(field, list)| (field.to_owned(), json!(list))).collect();
+    // An empty word is how a list is emptied.
+    let list = |words: Vec<String>| {
+        let given = !words.is_empty();
+        given.then(|| json!(words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>()))
+    };
+    for (field, words) in [("skills", list(options.skills)), ("nodes", list(options.nodes))] {
+        let given = words.is_some();
+        put(field, json!(words), given);
+    }
+    let lists = [("allow", list(options.allow)), ("deny", list(options.deny))];
+    let tools: Map<String, Value> =
+        lists.into_iter().filter_map(|(field, words)| Some((field.to_owned(), words?))).collect();
     let given = !tools.is_empty();
     put("tools", Value::Object(tools), given);
     let budget = [

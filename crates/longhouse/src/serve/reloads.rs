@@ -97,7 +97,7 @@ impl ConfigFile {
                 "the rules of this house come from {origin}, and no configuration file was found here: give it with \
                  --config, or shut what it opened with --without-config"
             ),
-            Some(_) => Ok(rules::forget(house).await?),
+            Some(_) => Ok(rules::forget(house).await.map(drop)?),
             None => Ok(()),
         }
     }

@@ -35,6 +35,8 @@ fn tell_the_story(folder: &Path) {
     assert!(!cli(&["workspace", "list", "--user", "wife"]).contains("family"));
     assert!(cli(&["workspace", "add-member", "family", "wife"]).contains("usr_wife"));
     assert!(cli(&["workspace", "update", "family", "--no-budget"]).contains("no limit"));
+    let emptied = json(&cli(&["workspace", "update", "family", "--allow", "", "--json"]));
+    assert_eq!(emptied["tools"], serde_json::json!({"allow": [], "deny": ["calendar.delete"]}));
 
     cli(&["session", "create", "menu", "--workspace", "family", "--user", "wife"]);
     refused_with(&run(folder, &["workspace", "delete", "family"]), 1, "WORKSPACE_HAS_DATA");

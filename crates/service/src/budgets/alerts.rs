@@ -1,15 +1,13 @@
 //! What the members of a workspace are told about its budget, each thing once a day.
 
 use crate::Result;
-use domain::audit::{AuditRecord, HOUSE};
+use crate::audit::by_house;
 use domain::budgets::{Alert, LocalDay};
 use domain::events::{Event, EventKind};
-use domain::ids::{UserId, WorkspaceId};
+use domain::ids::WorkspaceId;
 use domain::ledger::DayCounters;
 use domain::money::Micros;
-use domain::participants::Participant;
 use domain::times::Timestamp;
-use serde_json::Map;
 use store::Tx;
 
 pub(super) struct Scene<'a> {
@@ -37,11 +35,4 @@ pub(super) async fn tell(tx: &mut Tx, scene: &Scene<'_>, whole: &mut DayCounters
         tx.scope(scene.workspace).audit().append(record);
     }
     Ok(())
-}
-
-/// A record of what the house did by itself.
-pub(super) fn by_house(action: &'static str, at: Timestamp) -> AuditRecord {
-    let user = UserId::from_trusted(HOUSE.to_owned());
-    let participant = Participant::from_trusted(HOUSE.to_owned());
-    AuditRecord { at, user, participant, action, session: None, detail: Map::new() }
 }

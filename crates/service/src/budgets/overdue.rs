@@ -1,8 +1,8 @@
 //! Calls of which nobody will say any more what became of them: what was set aside for them counts as spent.
 
-use super::alerts::by_house;
 use super::reservations::end_call;
 use super::{OVERDUE_AFTER_S, budget_of};
+use crate::audit::by_house;
 use crate::{Error, House, Result};
 use domain::ids::WorkspaceId;
 use domain::ledger::{CallEnd, ModelCall};

@@ -4,12 +4,9 @@ use super::{Workspace, find_common, seen};
 use crate::{Ctx, Error, Result, idempotency};
 use domain::audit::AuditRecord;
 use domain::ids::WorkspaceId;
-use domain::workspaces::{Binding, Source, defined_in_file};
+use domain::workspaces::{BINDINGS_MOST, Binding, Source, defined_in_file};
 use domain::{Code, Refusal};
 use store::{BoundPlace, Operation, Tx};
-
-/// Most places that a workspace is bound to.
-const BINDINGS_MOST: usize = 100;
 
 /// Binds a place, or changes how it is bound.
 pub async fn bind(ctx: &Ctx, workspace: &str, binding: Binding) -> Result<Workspace> {
@@ -33,7 +30,9 @@ impl Operation for Bind {
     async fn run(&self, tx: &mut Tx) -> Result<Workspace> {
         let row = find_common(tx, &self.workspace).await?;
         let new = BoundPlace { workspace: row.id.clone(), binding: self.binding.clone(), source: Source::Admin };
-        match tx.bound_place(&self.binding.place).await? {
+        let bound = tx.bound_place(&self.binding.place).await?;
+        let is_new = bound.is_none();
+        match bound {
             Some(bound) if bound.workspace != row.id => {
                 let message = "that place belongs to another workspace already: a place belongs to one";
                 return Err(Refusal::new(Code::BindingExists, message).into());
@@ -42,7 +41,7 @@ impl Operation for Bind {
             Some(bound) if bound == new => return seen(tx, row).await,
             _ => {}
         }
-        if tx.bindings(Some(&row.id)).await?.len() >= BINDINGS_MOST {
+        if is_new && tx.bindings(Some(&row.id)).await?.len() >= BINDINGS_MOST {
             let message = format!("a workspace has at most {BINDINGS_MOST} places: unbind one first");
             return Err(Refusal::new(Code::StoreFull, message).into());
         }

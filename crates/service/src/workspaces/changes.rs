@@ -9,6 +9,7 @@ use domain::ids::{UserId, WorkspaceId};
 use domain::times::Timestamp;
 use domain::workspaces::{Said, SettingsChange, Source, WorkspaceSettings, defined_in_file, is_reserved};
 use domain::{Code, Refusal};
+use std::collections::BTreeSet;
 use store::{Operation, Tx, WorkspaceRow};
 
 /// Most workspaces that are nobody's own.
@@ -68,11 +69,13 @@ impl Operation for Create {
             let message = format!("a house has at most {WORKSPACES_MOST} workspaces: delete one first");
             return Err(Refusal::new(Code::StoreFull, message).into());
         }
-        rules::check_names(&tx.accepted_rules().await?.rules, &self.settings, &self.settings)?;
+        let house = tx.accepted_rules().await?.rules;
+        rules::check_names(tx, &house, &self.settings, &self.settings).await?;
         tx.create_workspace(&self.id, Source::Admin, self.now).await?;
         tx.save_workspace_settings(&self.id, None, Some(&self.settings)).await?;
-        tx.scope(&self.id).audit().append(self.record.clone());
-        for user in &self.members {
+        let settings = WorkspaceSettings::default().differences(&self.settings);
+        tx.scope(&self.id).audit().append(self.record.clone().with("changed", settings));
+        for user in self.members.iter().collect::<BTreeSet<_>>() {
             tx.user(user).await?.ok_or_else(users::not_found)?;
             tx.grant_member(&self.id, user, Source::Admin).await?;
             let record = AuditRecord { action: "member.add", ..self.record.clone() };
@@ -117,10 +120,13 @@ impl Operation for Update {
         let settings = self.change.clone().apply(said)?;
         settings.check()?;
         rules.workspaces.insert(self.id.clone(), row.file.clone().unwrap_or_default().or(settings.clone()));
-        rules::check_names(&rules.house, &settings, &rules.workspace(&self.id))?;
-        tx.save_workspace_settings(&self.id, row.file.as_ref(), Some(&settings)).await?;
-        tx.rules_changed().await?;
-        tx.scope(&self.id).audit().append(self.record.clone());
+        rules::check_names(tx, &rules.house, &settings, &rules.workspace(&self.id)).await?;
+        if settings != admin {
+            tx.save_workspace_settings(&self.id, row.file.as_ref(), Some(&settings)).await?;
+            tx.rules_changed().await?;
+            let changed = admin.differences(&settings);
+            tx.scope(&self.id).audit().append(self.record.clone().with("changed", changed));
+        }
         seen(tx, &self.id).await
     }
 }
@@ -157,7 +163,7 @@ impl Operation for Delete {
         let sessions = tx.sessions_of(&self.id).await?;
         let is_empty = projects.is_empty() && sessions.is_empty();
         if !(self.with_data || is_empty) {
-            let message = "this workspace has projects or sessions: to delete them too, say `with_data=true`";
+            let message = "this workspace has projects or sessions: to delete them too, say so with `with_data`";
             let refusal = Refusal::new(Code::WorkspaceHasData, message);
             return Err(refusal.with("projects", projects.len()).with("sessions", sessions.len()).into());
         }

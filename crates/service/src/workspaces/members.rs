@@ -40,6 +40,11 @@ impl Operation for Change {
     async fn run(&self, tx: &mut Tx) -> Result<Workspace> {
         let row = find_common(tx, &self.workspace).await?;
         tx.user(&self.user).await?.ok_or_else(users::not_found)?;
+        let grants = tx.grants(&row.id).await?;
+        let of_file = grants.iter().any(|grant| grant.user == self.user && grant.source == Source::File);
+        if of_file {
+            return Err(defined_in_file("members").into());
+        }
         let changed = if self.belongs {
             tx.grant_member(&row.id, &self.user, Source::Admin).await?
         } else {
@@ -56,15 +61,9 @@ impl Operation for Change {
 
 impl Change {
     async fn withdraw(&self, tx: &mut Tx) -> Result<bool> {
-        let grants = tx.grants(&self.workspace).await?;
-        let said: Vec<Source> =
-            grants.into_iter().filter(|grant| grant.user == self.user).map(|grant| grant.source).collect();
-        if said.contains(&Source::File) {
-            return Err(defined_in_file("members").into());
-        }
-        if said.is_empty() {
+        if !tx.withdraw_member(&self.workspace, &self.user, Source::Admin).await? {
             return Err(Refusal::new(Code::MemberNotFound, "they are no member of this workspace").into());
         }
-        Ok(tx.withdraw_member(&self.workspace, &self.user, Source::Admin).await?)
+        Ok(true)
     }
 }

@@ -10,6 +10,12 @@ CREATE TABLE house_rules (
   applied_at BIGINT,
   sum BIGINT
 );
+-- The skills that it names or could name: long texts, apart from the rest, which is read often.
+CREATE TABLE skills (
+  name TEXT PRIMARY KEY,
+  document TEXT NOT NULL,
+  sum BIGINT
+);
 -- The role that the file gives; it goes before the other. Whoever neither the file nor an admin names is out.
 ALTER TABLE users ADD COLUMN file_role TEXT;
 ALTER TABLE users ADD COLUMN by_admin BIGINT NOT NULL DEFAULT 1;
