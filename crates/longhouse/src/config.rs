@@ -14,10 +14,12 @@ mod processes;
 mod schemas;
 mod shapes;
 mod skills;
+mod spots;
 
 pub(crate) use meanings::KnownPeople;
 pub(crate) use problems::{Problem, counted, lines};
 pub(crate) use processes::ProcessSettings;
+pub(crate) use skills::skills_folders;
 
 use data_encoding::HEXLOWER;
 use domain::rules::Declaration;
@@ -25,6 +27,7 @@ use meanings::Findings;
 use nodes::Node;
 use problems::{Spot, in_order};
 use sha2::{Digest, Sha256};
+use spots::Spots;
 use std::path::{Path, PathBuf};
 
 /// The file that is read if none is named and it is there.
@@ -41,6 +44,7 @@ pub(crate) struct Loaded {
     pub(crate) digest: String,
     pub(crate) path: PathBuf,
     pub(crate) skills_dir: PathBuf,
+    pub(crate) spots: Spots,
 }
 
 /// Everything that is wrong with a file, in the order of its text.
@@ -63,11 +67,14 @@ pub(crate) fn load(path: &Path, known: &KnownPeople) -> Result<Loaded, Rejected>
         if !checked.too_many {
             meanings::find(root, known, &mut findings);
         }
-        if let Some(folder) = root.get("skills_dir").and_then(Node::text) {
+        let written =
+            root.get("skills_dir").filter(|node| findings.problems.iter().all(|known| known.spot != node.spot));
+        if let Some(folder) = written.and_then(Node::text) {
             skills_dir = beside(path, folder);
         }
         declaration = declarations::declaration(root);
-        declaration.house.skills = skills::load(&skills_dir, &meanings::named_in_scopes(root, "skills"), &mut findings);
+        let wanted = meanings::named_in_scopes(root, "skills");
+        declaration.house.skills = skills::load(&skills_dir, written, &wanted, &mut findings);
     }
     let Findings { problems, warnings } = findings;
     let (problems, warnings) = (in_order(problems, &shown), in_order(warnings, &shown));
@@ -75,7 +82,8 @@ pub(crate) fn load(path: &Path, known: &KnownPeople) -> Result<Loaded, Rejected>
         Some(root) if problems.is_empty() => {
             let process = processes::settings(&root);
             let digest = digest(&declaration, &process);
-            Ok(Loaded { declaration, process, warnings, digest, path: path.to_owned(), skills_dir })
+            let spots = Spots::of(&root);
+            Ok(Loaded { declaration, process, warnings, digest, path: path.to_owned(), skills_dir, spots })
         }
         _ => Err(Rejected { problems, warnings }),
     }

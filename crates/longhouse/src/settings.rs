@@ -8,7 +8,7 @@ use domain::ids::UserId;
 use serde_json::{Value, json};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Logs go to standard error: results alone belong on standard output.
 pub(crate) fn start_logging(serving: bool) {
@@ -50,8 +50,16 @@ pub(crate) fn config_file(place: &Place) -> Option<PathBuf> {
     place.config.clone().or_else(usual)
 }
 
-/// Who may be named before a house was built.
-pub(crate) fn people_of_new_house() -> KnownPeople {
+/// Who may be named before the house is asked: its owner, if it is still to be built in the data directory. Otherwise
+/// anybody, because a new folder may be for a house whose rows are in a database and whose people are many.
+pub(crate) fn people_unasked(place: &Place, config: &Path) -> KnownPeople {
+    let url = std::env::var("LONGHOUSE_STORAGE_URL").ok();
+    // A file that cannot be read has no people either; it is told of when it is loaded.
+    let url = url.or_else(|| config::storage_url(config).ok().flatten());
+    let is_here = url.is_none_or(|url| url == "sqlite");
+    if service::data_dir::is_house(&place.data_dir) || !is_here {
+        return KnownPeople::Anybody;
+    }
     KnownPeople::These(UserId::parse(service::users::OWNER).into_iter().collect())
 }
 

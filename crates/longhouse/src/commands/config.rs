@@ -9,6 +9,7 @@ use anyhow::{Result, bail};
 use domain::ids::UserId;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -25,9 +26,10 @@ pub(super) async fn run(place: &Place, command: Config) -> Result<ExitCode> {
             let Some(path) = file.or_else(|| settings::config_file(place)) else {
                 bail!("there is no {} here: name a file", config::DEFAULT_FILE);
             };
-            let known = people(place).await;
+            let known = people(place, &path).await;
             if known == KnownPeople::Anybody {
-                output::say("the house does not answer: whether members are people of it was not looked at");
+                let why = if place.server.is_some() { "the server does not answer" } else { "no server runs" };
+                output::say(&format!("{why}: whether members are people of the house was not looked at"));
             }
             let (problems, warnings) = match config::load(&path, &known) {
                 Ok(loaded) => (Vec::new(), loaded.warnings),
@@ -53,22 +55,28 @@ fn answer(json: bool, problems: &[Problem], warnings: &[Problem]) -> Result<()> 
     })
 }
 
-/// Who is in the house of the data directory. A house that is still to be built will have its owner; one that does not
-/// answer may have anybody.
-async fn people(place: &Place) -> KnownPeople {
-    if place.server.is_none() && !service::data_dir::is_house(&place.data_dir) {
-        return settings::people_of_new_house();
+/// Who is in the house, as its server says. Nothing is opened for it: a look must not upgrade a house, nor keep one from
+/// starting. Without a server a house that is still to be built will have its owner, another one may have anybody.
+async fn people(place: &Place, config: &Path) -> KnownPeople {
+    match tokio::time::timeout(PATIENCE, ask(place)).await {
+        Ok(Ok(Some(people))) => KnownPeople::These(people),
+        _ if place.server.is_some() => KnownPeople::Anybody,
+        _ => settings::people_unasked(place, config),
     }
-    let asked = tokio::time::timeout(PATIENCE, ask(place)).await;
-    asked.ok().and_then(Result::ok).map_or(KnownPeople::Anybody, KnownPeople::These)
 }
 
-async fn ask(place: &Place) -> Result<BTreeSet<UserId>> {
-    let client = Client::connect(place, false).await?;
-    let users = all_pages(&client, &Actor::default(), &["admin", "users"], &[]).await;
-    client.close().await;
+/// None if no server runs.
+async fn ask(place: &Place) -> Result<Option<BTreeSet<UserId>>> {
+    let client = match &place.server {
+        Some(_) => Client::connect(place, false).await?,
+        None => match Client::to_server_of(place).await {
+            Some(client) => client,
+            None => return Ok(None),
+        },
+    };
+    let users = all_pages(&client, &Actor::default(), &["admin", "users"], &[]).await?;
     // Whom only the file names is there only while it does.
     let stays = |user: &Value| user["defined_in"].as_array().is_some_and(|said| said.contains(&json!("admin")));
-    let stay = users?.into_iter().filter(stays);
-    Ok(stay.filter_map(|user| user["id"].as_str().and_then(|id| UserId::parse(id).ok())).collect())
+    let stay = users.into_iter().filter(stays);
+    Ok(Some(stay.filter_map(|user| user["id"].as_str().and_then(|id| UserId::parse(id).ok())).collect()))
 }

@@ -127,14 +127,8 @@ fn budget(node: &Node) -> Budget {
         daily: money(node, "daily_usd"),
         member_daily: money(node, "member_daily_usd"),
         members: members.iter().filter_map(of_member).collect(),
-        timezone: node.get("timezone").and_then(Node::text).and_then(time_zone),
+        timezone: text(node, "timezone"),
     }
-}
-
-/// The name of a time zone as it is spelled.
-pub(crate) fn time_zone(name: &str) -> Option<String> {
-    let zone = jiff::tz::TimeZone::get(name).ok()?;
-    Some(zone.iana_name().unwrap_or(name).to_owned())
 }
 
 fn convention(node: &Node) -> Option<KeyConvention> {

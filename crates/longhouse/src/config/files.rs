@@ -12,19 +12,28 @@ pub(crate) fn read(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     read_open(file, most)
 }
 
-/// Reads what was opened, if it is a regular file.
+/// Reads what was opened, if it is a regular file of at most `most` bytes.
 pub(crate) fn read_open(file: std::fs::File, most: usize) -> io::Result<Vec<u8>> {
+    let bytes = read_beginning(file, most + 1)?;
+    if bytes.len() > most {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, too_large(most)));
+    }
+    Ok(bytes)
+}
+
+pub(crate) fn too_large(most: usize) -> String {
+    format!("it has more than {} KiB", most / 1024)
+}
+
+/// Reads the first `most` bytes of what was opened, if it is a regular file.
+pub(crate) fn read_beginning(file: std::fs::File, most: usize) -> io::Result<Vec<u8>> {
     let kind = file.metadata()?.file_type();
     if !kind.is_file() {
         let what = if kind.is_dir() { "it is a folder" } else { "it is a device or a pipe" };
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{what}, not a file")));
     }
     let mut bytes = Vec::new();
-    file.take(most as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > most {
-        let message = format!("it has more than {} KiB", most / 1024);
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
-    }
+    file.take(most as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -3,11 +3,9 @@
 mod words;
 
 use super::shapes::{Fields, Shape, field, fields, list, required};
+use domain::workspaces::CHANNELS;
 pub(crate) use words::MODEL_PATTERN;
 use words::*;
-
-/// The channels that places and accounts can belong to.
-pub(crate) const CHANNELS: &[&str] = &["telegram", "discord", "http"];
 
 /// The whole file.
 pub(crate) static FILE: Shape = fields(&[
@@ -36,7 +34,7 @@ static USER_SHAPE: Shape = fields(&[
 ]);
 static IDENTITIES: Shape = fields(&[
     field("telegram", &Shape::Id(&NUMERIC_ID), "The numeric user id at Telegram."),
-    field("discord", &Shape::Id(&NUMERIC_ID), "The numeric user id at Discord."),
+    field("discord", &Shape::Id(&SNOWFLAKE), "The numeric user id at Discord."),
     field("http", &Shape::Id(&FREE_ID), "The sender's id as a bot of your own gives it."),
 ]);
 
@@ -87,10 +85,10 @@ static PERSONAL_BUDGET: Shape = fields(&[
 ]);
 static BINDING: Shape = Shape::Fields(Fields {
     fields: &[
-        required("channel", &Shape::Choice(CHANNELS), "The channel."),
+        required("channel", &Shape::Choice(&CHANNELS), "The channel."),
         field("chat_id", &Shape::Id(&FREE_ID), "The chat, for telegram and http."),
-        field("guild_id", &Shape::Id(&NUMERIC_ID), "The guild, for discord."),
-        field("channel_id", &Shape::Id(&NUMERIC_ID), "The channel of the guild, for discord."),
+        field("guild_id", &Shape::Id(&SNOWFLAKE), "The guild, for discord."),
+        field("channel_id", &Shape::Id(&SNOWFLAKE), "The channel of the guild, for discord."),
         field(
             "reply",
             &Shape::Choice(&["mention", "all"]),

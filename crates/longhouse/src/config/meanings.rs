@@ -5,6 +5,7 @@ mod channels;
 mod money;
 mod people;
 mod places;
+mod refusals;
 
 use super::declarations::section;
 use super::nodes::{Entry, Node};
@@ -40,6 +41,7 @@ pub(crate) fn find(root: &Node, known: &KnownPeople, findings: &mut Findings) {
     places::find(root, findings);
     money::find(root, findings);
     channels::find(root, findings);
+    refusals::find(root, findings);
     nodes(root, findings);
     engines(root, findings);
     sections(root, findings);

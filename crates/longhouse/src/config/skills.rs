@@ -8,8 +8,10 @@ use super::meanings::Findings;
 use super::nodes::Node;
 use super::problems::{Problem, Spot, quoted};
 use domain::skills::{Skill, check_name};
-use folders::Folder;
+pub(crate) use folders::skills_folders;
+use folders::{Folder, Listing};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::Path;
 
 const SKILLS_MOST: usize = 128;
@@ -25,18 +27,38 @@ struct Loading {
     warnings: Vec<Problem>,
 }
 
-/// Loads every skill of a folder. `wanted` are the places in the file that name one.
-pub(crate) fn load(path: &Path, wanted: &[&Node], findings: &mut Findings) -> BTreeMap<String, Skill> {
+/// Loads every skill of a folder. `written` is where the file names the folder, `wanted` are the places that name a
+/// skill.
+pub(crate) fn load(
+    path: &Path,
+    written: Option<&Node>,
+    wanted: &[&Node],
+    findings: &mut Findings,
+) -> BTreeMap<String, Skill> {
     let named: BTreeSet<&str> = wanted.iter().filter_map(|node| node.text()).collect();
     let shown = path.display().to_string();
-    let found = Folder::open(path).and_then(|folder| folder.list()).unwrap_or_default();
-    let names: BTreeSet<String> = found.into_iter().filter(|entry| entry.is_folder).map(|entry| entry.name).collect();
+    let opened = Folder::open(path).and_then(|folder| Ok((folder.list()?, Some(folder))));
+    let (listing, folder) = match opened {
+        Ok(opened) => opened,
+        // Nobody has to have skills.
+        Err(error) if written.is_none() && error.kind() == ErrorKind::NotFound => (Listing::default(), None),
+        Err(error) => {
+            findings.problems.push(no_folder(&shown, written, &error));
+            return BTreeMap::new();
+        }
+    };
+    if listing.is_cut {
+        findings.warnings.push(folders::cut(&shown));
+    }
+    let entries = listing.entries.into_iter();
+    let names: BTreeSet<String> = entries.filter(|entry| entry.is_folder).map(|entry| entry.name).collect();
     absent(wanted, &names, &shown, findings);
     let mut skills = BTreeMap::new();
+    let Some(folder) = folder else { return skills };
     let mut bytes = 0;
     for name in names.into_iter().filter(|name| !name.starts_with('.')) {
         let mut loading = Loading::default();
-        let skill = load_one(path, &name, &mut loading);
+        let skill = load_one(&folder, &name, &path.join(&name).display().to_string(), &mut loading);
         if !named.contains(name.as_str()) {
             loading.warnings.append(&mut loading.problems);
         }
@@ -55,6 +77,19 @@ pub(crate) fn load(path: &Path, wanted: &[&Node], findings: &mut Findings) -> BT
     skills
 }
 
+/// The folder itself cannot be read, and that is not the same as one without skills.
+fn no_folder(shown: &str, written: Option<&Node>, error: &std::io::Error) -> Problem {
+    let why = match error.kind() {
+        ErrorKind::NotFound => "there is no such folder".to_owned(),
+        _ => super::files::why(error),
+    };
+    let message = format!("the folder of the skills cannot be read: {why}");
+    match written {
+        Some(node) => Problem::new(node.spot, message).expected(format!("a folder at {shown}")),
+        None => Problem::new(Spot::START, message).in_file(shown),
+    }
+}
+
 /// Names in the file for which there is no folder.
 fn absent(wanted: &[&Node], names: &BTreeSet<String>, folder: &str, findings: &mut Findings) {
     for node in wanted {
@@ -67,17 +102,16 @@ fn absent(wanted: &[&Node], names: &BTreeSet<String>, folder: &str, findings: &m
     }
 }
 
-fn load_one(path: &Path, name: &str, loading: &mut Loading) -> Option<Skill> {
-    let shown = path.join(name).display().to_string();
+fn load_one(parent: &Folder, name: &str, shown: &str, loading: &mut Loading) -> Option<Skill> {
     if let Some(expected) = check_name(name) {
-        let problem = Problem::new(Spot::START, "the folder's name cannot be a skill's").in_file(&shown);
+        let problem = Problem::new(Spot::START, "the folder's name cannot be a skill's").in_file(shown);
         loading.problems.push(problem.expected(expected));
         return None;
     }
-    let opened = Folder::open(path).and_then(|folder| folder.enter(name));
-    let folder = opened.map_err(|error| loading.problems.push(unreadable(&shown, &error))).ok()?;
-    let mut skill = documents::read(&folder, name, &shown, loading)?;
-    folders::read_files(&folder, &shown, &mut skill, loading);
+    let opened = parent.enter(name);
+    let folder = opened.map_err(|error| loading.problems.push(unreadable(shown, &error))).ok()?;
+    let mut skill = documents::read(&folder, name, shown, loading)?;
+    folders::read_files(&folder, shown, &mut skill, loading);
     let inside = format!("{shown}/");
     skill.warnings.extend(loading.warnings.iter().map(|warning| warning.to_string().replace(&inside, "")));
     loading.problems.is_empty().then_some(skill)

@@ -4,11 +4,13 @@
 use super::say_refused;
 use super::watching::Watching;
 use crate::cli::Place;
-use crate::config::{self, KnownPeople, Loaded, ProcessSettings, Rejected, counted, lines};
+use crate::config::{self, KnownPeople, Loaded, Problem, ProcessSettings, Rejected, counted, lines};
 use crate::settings;
 use anyhow::{Context, Result, bail};
+use domain::{Code, Refusal};
 use service::{House, rules, users};
 use std::path::PathBuf;
+use std::time::Duration;
 use tokio::signal::unix::Signal;
 
 /// It was said why.
@@ -19,25 +21,35 @@ pub(super) struct ConfigFile {
     path: Option<PathBuf>,
     loaded: Option<Loaded>,
     watching: Option<Watching>,
-    /// Whether the newest state of the file was refused.
-    refused: bool,
+    /// Why the newest state of the file is not in force, if it is not.
+    behind: Option<Behind>,
     /// Whether what an earlier file opened may be shut.
     forgetting: bool,
 }
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Behind {
+    /// The file is wrong: only another one can help.
+    Refused,
+    /// The house could not do it then. Who is out by the file must not stay in because of that: it is tried again.
+    Failed { again_after: Duration },
+}
+
+const AGAIN_SOONEST: Duration = Duration::from_secs(1);
+const AGAIN_LATEST: Duration = Duration::from_secs(30);
 
 impl ConfigFile {
     /// Reads the file before anything is opened. Who is in the house is not known yet, unless it is still to be built.
     pub(super) fn find(place: &Place, without: bool) -> Result<Self, Refused> {
         let Some(path) = settings::config_file(place).filter(|_| !without) else {
-            return Ok(Self { path: None, loaded: None, watching: None, refused: false, forgetting: without });
+            return Ok(Self { path: None, loaded: None, watching: None, behind: None, forgetting: without });
         };
-        let is_built = service::data_dir::is_house(&place.data_dir);
-        let known = if is_built { KnownPeople::Anybody } else { settings::people_of_new_house() };
+        let known = settings::people_unasked(place, &path);
         let loaded = config::load(&path, &known).map_err(|rejected| {
             say_refused(&rejected.problems);
             Refused
         })?;
-        Ok(Self { path: Some(path), loaded: Some(loaded), watching: None, refused: false, forgetting: false })
+        Ok(Self { path: Some(path), loaded: Some(loaded), watching: None, behind: None, forgetting: false })
     }
 
     pub(super) fn loaded(&self) -> Option<&Loaded> {
@@ -54,7 +66,7 @@ impl ConfigFile {
             return self.go_without(house).await.map(|()| true);
         };
         // Before it is read: a change in between is then seen.
-        self.watch();
+        self.watch().await;
         let loaded = match read(house, path).await? {
             Ok(loaded) => loaded,
             Err(rejected) => {
@@ -62,11 +74,19 @@ impl ConfigFile {
                 return Ok(false);
             }
         };
-        let origin = origin(&loaded);
-        rules::apply(house, loaded.declaration.clone(), &origin).await.context("the configuration is refused")?;
+        match rules::apply(house, loaded.declaration.clone(), &origin(&loaded)).await {
+            Ok(()) => {}
+            Err(error) => {
+                let Some(refusal) = of_file(&error) else {
+                    return Err(error).context("the configuration could not be put in force");
+                };
+                say_refused(&loaded.problems_of(refusal));
+                return Ok(false);
+            }
+        }
         accept(house, &loaded);
         self.loaded = Some(loaded);
-        self.watch();
+        self.watch().await;
         Ok(true)
     }
 
@@ -88,25 +108,29 @@ impl ConfigFile {
             tokio::select! {
                 _ = hangup.recv() => tracing::info!("SIGHUP: reading the configuration again"),
                 () = changed(self.watching.as_ref()) => {}
+                () = again(self.behind) => {}
             }
+            // Folders that were replaced are new ones. Before it is read: a change in between is then seen.
+            self.watch().await;
             match self.path.clone() {
                 Some(path) => self.reload(&house, path).await,
                 None => tracing::info!("this server was started without a configuration file"),
             }
-            // Folders that were replaced are new ones.
-            self.watch();
+            self.watch().await;
         }
     }
 
     async fn reload(&mut self, house: &House, path: PathBuf) {
         let shown = path.display().to_string();
         match read(house, path).await {
-            Err(error) => self.refuse(house, vec![format!("{shown}: {}", crate::output::chain(&error))]),
-            Ok(Err(rejected)) => self.refuse(house, lines(&rejected.problems)),
+            Err(error) => self.fail(house, &shown, &crate::output::chain(&error)),
+            Ok(Err(rejected)) => self.refuse(house, &rejected.problems),
             Ok(Ok(loaded)) => {
                 let is_new = self.loaded.as_ref().is_none_or(|known| known.digest != loaded.digest);
-                if is_new || self.refused {
+                if is_new || self.behind.is_some() {
                     self.apply(house, loaded).await;
+                } else {
+                    tracing::info!("{shown}: the configuration says the same as before");
                 }
             }
         }
@@ -115,9 +139,12 @@ impl ConfigFile {
     async fn apply(&mut self, house: &House, loaded: Loaded) {
         let origin = origin(&loaded);
         if let Err(error) = rules::apply(house, loaded.declaration.clone(), &origin).await {
-            return self.refuse(house, vec![format!("{origin}: {error}")]);
+            return match of_file(&error) {
+                Some(refusal) => self.refuse(house, &loaded.problems_of(refusal)),
+                None => self.fail(house, &origin, &error.to_string()),
+            };
         }
-        self.refused = false;
+        self.behind = None;
         accept(house, &loaded);
         let later = loaded.process.differences(&self.process());
         if !later.is_empty() {
@@ -129,26 +156,56 @@ impl ConfigFile {
         self.loaded = Some(Loaded { process, ..loaded });
     }
 
-    fn refuse(&mut self, house: &House, problems: Vec<String>) {
-        for problem in &problems {
-            tracing::error!("{problem}");
-        }
+    fn refuse(&mut self, house: &House, problems: &[Problem]) {
+        let told = lines(problems);
+        told.iter().for_each(|problem| tracing::error!("{problem}"));
         tracing::error!("the configuration stays as it was: {}", counted(problems.len(), "problem"));
-        rules::note_refused(house, problems);
-        self.refused = true;
+        rules::note_refused(house, told);
+        self.behind = Some(Behind::Refused);
     }
 
-    fn watch(&mut self) {
-        let Some(path) = &self.path else { return };
-        if self.watching.is_none() {
-            self.watching = Watching::begin()
-                .inspect_err(|error| tracing::warn!("changes of the configuration are only seen on SIGHUP: {error}"))
-                .ok();
-        }
+    /// The file may be right: the house could not do it now.
+    fn fail(&mut self, house: &House, file: &str, why: &str) {
+        let again_after = match self.behind {
+            Some(Behind::Failed { again_after }) => (again_after * 2).min(AGAIN_LATEST),
+            _ => AGAIN_SOONEST,
+        };
+        let problem = format!("{file}: not in force yet, because the house could not read or change its rules: {why}");
+        tracing::error!("{problem}; tried again in {} s", again_after.as_secs());
+        rules::note_refused(house, vec![format!("{problem}; it is tried again")]);
+        self.behind = Some(Behind::Failed { again_after });
+    }
+
+    /// Watches what there is to be watched now. Walking through folders waits for the disk, so it is done elsewhere.
+    async fn watch(&mut self) {
+        let Some(path) = self.path.clone() else { return };
         let skills = self.loaded.as_ref().map(|loaded| loaded.skills_dir.clone());
-        if let Some(watching) = &mut self.watching {
-            watching.look_at(path, skills.as_deref());
+        let before = self.watching.take();
+        let is_first = before.is_none();
+        let watching = tokio::task::spawn_blocking(move || {
+            let mut watching = before.map_or_else(Watching::begin, Ok)?;
+            let has_new = watching.look_at(&path, skills.as_deref());
+            Ok::<_, notify::Error>((watching, has_new))
+        });
+        match watching.await {
+            Ok(Ok((watching, has_new))) => {
+                // What happened there before it was watched was not seen.
+                if has_new && !is_first {
+                    watching.ring();
+                }
+                self.watching = Some(watching);
+            }
+            Ok(Err(error)) => tracing::warn!("changes of the configuration are only seen on SIGHUP: {error}"),
+            Err(error) => tracing::warn!("changes of the configuration are only seen on SIGHUP: {error}"),
         }
+    }
+}
+
+/// What is the file's fault: another try would end in the same way.
+fn of_file(error: &service::Error) -> Option<&Refusal> {
+    match error {
+        service::Error::Refused(refusal) if refusal.code == Code::RulesConflict => Some(refusal),
+        _ => None,
     }
 }
 
@@ -167,6 +224,13 @@ fn accept(house: &House, loaded: &Loaded) {
     let warnings = lines(&loaded.warnings);
     warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     rules::note_accepted(house, &origin(loaded), warnings);
+}
+
+async fn again(behind: Option<Behind>) {
+    match behind {
+        Some(Behind::Failed { again_after }) => tokio::time::sleep(again_after).await,
+        Some(Behind::Refused) | None => std::future::pending().await,
+    }
 }
 
 async fn changed(watching: Option<&Watching>) {

@@ -133,14 +133,41 @@ fn what_is_not_a_file_is_refused_without_waiting() {
 }
 
 #[test]
-fn people_of_the_house_may_be_named_with_and_without_a_server() {
+fn people_of_the_house_may_be_named_and_only_a_server_is_asked_for_them() {
     let home = Home::new("workspaces: { lab: { members: [anna] } }\n");
     assert_eq!(home.check(&[]).status.code(), Some(1));
     ok(&home.data(), &["user", "add", "anna"]);
-    assert_eq!(home.check(&[]).status.code(), Some(0));
     let server = home.start();
-    assert_eq!(home.check(&[]).status.code(), Some(0));
+    let asked = home.check(&[]);
+    assert!(asked.status.success() && asked.stderr.is_empty(), "{}", text(&asked.stderr));
+    home.write("workspaces: { lab: { members: [anna, berta] } }\n");
+    assert_eq!(home.check(&[]).status.code(), Some(1));
     drop(server);
+    // Looking opens nothing: these are no rows, and nobody minds.
+    fs::write(home.data().join("longhouse.db"), "not a database").unwrap();
+    let files = || {
+        let found = fs::read_dir(home.data()).unwrap().flatten();
+        let mut found: Vec<_> =
+            found.map(|file| (file.file_name(), file.metadata().unwrap().modified().unwrap())).collect();
+        found.sort();
+        found
+    };
+    let before = files();
+    let looked = home.check(&[]);
+    assert!(looked.status.success(), "{}", text(&looked.stdout));
+    assert!(text(&looked.stderr).contains("no server runs: whether members are people of the house was not looked at"));
+    assert_eq!(files(), before);
+}
+
+#[test]
+fn a_new_folder_for_a_house_in_a_database_may_have_anybody() {
+    let home = Home::new(
+        "storage: { url: \"postgres://nobody@127.0.0.1:1/none\" }\nworkspaces: { lab: { members: [anna] } }\n",
+    );
+    assert!(home.check(&[]).status.success());
+    let output = try_serve(&home, &home.config());
+    let said = text(&output.stderr);
+    assert!(output.status.code() == Some(1) && !said.contains("there is no user"), "{said}");
 }
 
 fn try_serve(home: &Home, config: &Path) -> Output {

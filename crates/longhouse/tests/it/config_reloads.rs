@@ -38,6 +38,10 @@ impl Running {
         fs::read_to_string(self.home.path().join("log")).unwrap()
     }
 
+    fn counts(&self, line: &str) -> usize {
+        self.log().matches(line).count()
+    }
+
     #[track_caller]
     fn waits_for(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
         let deadline = Instant::now() + Duration::from_secs(15);
@@ -155,11 +159,61 @@ fn settings_of_the_process_wait_for_the_next_start_and_that_is_said() {
     });
 }
 
+const SAME: &str = "the configuration says the same as before";
+const IN_FORCE: &str = "the new configuration is in force";
+
 #[test]
 fn an_unchanged_file_is_not_applied_again() {
     let running = Running::start(Home::new(ONE));
     running.home.write(&format!("# a word\n{ONE}"));
+    running.waits_for("the reading", |running| running.counts(SAME) == 1);
     fs::write(running.home.path().join("neighbour"), "x").unwrap();
-    std::thread::sleep(Duration::from_millis(700));
-    assert!(!running.log().contains("in force"), "{}", running.log());
+    // What comes after it is seen, so the neighbour would have been.
+    running.home.write(TWO);
+    running.waits_for("the edit", |running| running.has("garden"));
+    assert_eq!((running.counts(SAME), running.counts(IN_FORCE)), (1, 1), "{}", running.log());
+}
+
+#[test]
+fn links_in_a_skill_are_not_watched() {
+    let home = Home::new(&ONE.replace("[sean] }", "[sean], skills: [tidy] }"));
+    home.skill("tidy");
+    // The folder itself may be a link.
+    fs::rename(home.path().join("skills"), home.path().join("shelf")).unwrap();
+    symlink("shelf", home.path().join("skills")).unwrap();
+    fs::create_dir(home.data()).unwrap();
+    let skill = home.path().join("shelf/tidy");
+    symlink("/", skill.join("everything")).unwrap();
+    symlink(home.data(), skill.join("data")).unwrap();
+    symlink(home.data(), home.path().join("shelf/data")).unwrap();
+    let running = Running::start(home);
+    assert!(running.server.ready < Duration::from_secs(10), "{:?}", running.server.ready);
+    let watches = format!("/proc/{}/fdinfo", running.server.pid());
+    let of_descriptor = |entry: fs::DirEntry| fs::read_to_string(entry.path()).unwrap_or_default();
+    let watched = || fs::read_dir(&watches).unwrap().flatten().map(of_descriptor).collect::<String>();
+    let number = watched().matches("inotify wd:").count();
+    assert!((1..10).contains(&number), "{number} folders are watched");
+    for n in 0..20 {
+        running.server.cli(&["session", "create", &format!("s{n}")]);
+    }
+    fs::write(skill.join("SKILL.md"), "---\nname: tidy\ndescription: Better.\n---\nDo.\n").unwrap();
+    running.waits_for("the better skill", |running| running.counts(IN_FORCE) == 1);
+    assert_eq!(running.counts(SAME), 0, "{}", running.log());
+    // Folders of no interest are let go.
+    running.home.write(&ONE.replace("users", "skills_dir: .\nusers"));
+    running.waits_for("other skills", |running| running.counts(IN_FORCE) == 2);
+    running.home.write(ONE);
+    running.waits_for("no skills", |running| running.counts(IN_FORCE) == 3);
+    running.waits_for("as many watches as before", |_| watched().matches("inotify wd:").count() == number);
+}
+
+#[test]
+fn what_the_house_refuses_has_its_place_in_the_file() {
+    let running = Running::start(Home::new(ONE));
+    running.server.cli(&["user", "add", "anna"]);
+    running.server.cli(&["user", "remove", "anna", "--yes"]);
+    running.home.write("workspaces: { lab: { members: [owner] } }\nusers:\n  sean: { role: admin }\n  anna: {}\n");
+    running.waits_for("the refusal", |running| running.log().contains("the configuration stays as it was: 1 problem"));
+    let log = running.log();
+    assert!(log.contains("longhouse.yaml:4:3: user `anna` was removed"), "{log}");
 }

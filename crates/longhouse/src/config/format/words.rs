@@ -31,8 +31,10 @@ pub(crate) static KEY: Word =
 pub(crate) static TIME_ZONE: Word = word("^[A-Za-z0-9_+/-]+$", 64, "a time zone such as `Europe/Berlin`");
 pub(crate) static NUMERIC_ID: Word =
     word("^(0|-?[1-9][0-9]{0,19})$", 21, "the provider's numeric id, a handle will not do");
+pub(crate) static SNOWFLAKE: Word =
+    word("^(0|[1-9][0-9]{0,19})$", 20, "the provider's numeric id without a sign, a handle will not do");
 pub(crate) static FREE_ID: Word =
-    word("^[^\\x00-\\x20\\x7f-\\x9f][^\\x00-\\x1f\\x7f-\\x9f]*$", 128, "an id of 1 to 128 characters");
+    word("^[^\\x00-\\x1f\\x7f-\\x9f]+$", 256, "an id of at least one character on one line");
 pub(crate) static HOST: Word = word("^(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9.-]+)$", 253, "a host name without port");
 pub(crate) static URL_WORD: Word =
     word("^https?://[^\\s/?#@]+(/[^\\s?#]*)?$", 2_048, "an address beginning with `http://` or `https://`");

@@ -1,10 +1,10 @@
 //! Budgets: whose day ends when, and whether what they limit has a price.
 
 use super::{Findings, scopes};
-use crate::config::declarations::{models, settings, time_zone};
+use crate::config::declarations::{models, settings};
 use crate::config::nodes::Node;
 use crate::config::problems::{Problem, quoted};
-use domain::budgets::has_limits;
+use domain::budgets::{has_limits, is_time_zone};
 use domain::prices::price_of;
 use domain::workspaces::personal_defaults;
 
@@ -30,7 +30,7 @@ pub(super) fn find(root: &Node, findings: &mut Findings) {
 
 fn zone(scope: &Node, findings: &mut Findings) {
     let Some(node) = scope.at(&["budget", "timezone"]) else { return };
-    let Some(name) = node.text().filter(|name| time_zone(name).is_none()) else { return };
+    let Some(name) = node.text().filter(|name| !is_time_zone(name)) else { return };
     let problem = Problem::new(node.spot, format!("there is no time zone {}", quoted(name)))
         .expected("an IANA name such as `Europe/Berlin`");
     let known: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();

@@ -12,7 +12,7 @@ pub(super) fn find(root: &Node, findings: &mut Findings) {
     for workspace in section(root, "workspaces") {
         for node in workspace.value.get("bindings").map(Node::list).unwrap_or_default() {
             let Some(place) = binding(node).map(|binding| binding.place) else { continue };
-            if !is_of_its_channel(node, &place, findings) || place.check().is_err() {
+            if !is_of_its_channel(node, &place, findings) {
                 continue;
             }
             once(workspace, node.spot, &place, &mut bound, findings);
@@ -34,8 +34,8 @@ fn is_of_its_channel(node: &Node, place: &ChannelPlace, findings: &mut Findings)
         return false;
     }
     if place.channel == "telegram"
+        && place.check().is_err()
         && let Some(chat) = node.get("chat_id")
-        && chat.text().is_some_and(|text| !is_number(text))
     {
         let message = "a handle or name, which its owner can change and another take";
         findings
@@ -43,12 +43,8 @@ fn is_of_its_channel(node: &Node, place: &ChannelPlace, findings: &mut Findings)
             .push(Problem::new(chat.spot, message).expected("telegram's numeric id of the chat, such as -100123456"));
         return false;
     }
-    true
-}
-
-/// As a provider writes it, so that one chat has one spelling.
-fn is_number(text: &str) -> bool {
-    text.parse::<i64>().is_ok_and(|number| number.to_string() == text)
+    // What else is wrong with it is told by the rules of the house.
+    place.check().is_ok()
 }
 
 fn once<'a>(

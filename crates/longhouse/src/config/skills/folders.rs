@@ -7,11 +7,15 @@ use domain::skills::{ALL_LARGEST_BYTES, FILE_LARGEST_BYTES, FILES_MOST, Skill, r
 use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const DEPTH_MOST: usize = 4;
 /// Of one folder: more is not looked at.
 const ENTRIES_MOST: usize = 1_000;
+/// Of all folders of skills together: more are not watched.
+const WATCHED_MOST: usize = 4_096;
+/// How much of a file that is too large is looked at, to tell whether it is text.
+const BEGINNING_BYTES: usize = 1024 * 1024;
 
 pub(super) struct Folder(OwnedFd);
 
@@ -19,6 +23,14 @@ pub(super) struct Found {
     pub(super) name: String,
     pub(super) is_folder: bool,
     is_link: bool,
+}
+
+/// What is in a folder, by name.
+#[derive(Default)]
+pub(super) struct Listing {
+    pub(super) entries: Vec<Found>,
+    /// There is more than is looked at.
+    pub(super) is_cut: bool,
 }
 
 impl Folder {
@@ -33,18 +45,26 @@ impl Folder {
     }
 
     pub(super) fn read(&self, name: &str, most: usize) -> io::Result<Vec<u8>> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        files::read_open(openat(&self.0, name, flags, Mode::empty())?.into(), most)
+        files::read_open(self.file(name)?, most)
     }
 
-    /// What is in it, by name. A name that is not text cannot be told to anybody and is left out.
-    pub(super) fn list(&self) -> io::Result<Vec<Found>> {
-        let mut found = Vec::new();
-        for entry in Dir::read_from(&self.0)?.take(ENTRIES_MOST) {
+    fn file(&self, name: &str) -> io::Result<std::fs::File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        Ok(openat(&self.0, name, flags, Mode::empty())?.into())
+    }
+
+    /// A name that is not text cannot be told to anybody and is left out.
+    pub(super) fn list(&self) -> io::Result<Listing> {
+        let mut listing = Listing::default();
+        for entry in Dir::read_from(&self.0)? {
             let entry = entry?;
             let Ok(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
             if name == "." || name == ".." {
                 continue;
+            }
+            if listing.entries.len() == ENTRIES_MOST {
+                listing.is_cut = true;
+                break;
             }
             let kind = match entry.file_type() {
                 // Some file systems do not say it here.
@@ -53,10 +73,42 @@ impl Folder {
                 ),
                 kind => kind,
             };
-            found.push(Found { name, is_folder: kind == FileType::Directory, is_link: kind == FileType::Symlink });
+            let (is_folder, is_link) = (kind == FileType::Directory, kind == FileType::Symlink);
+            listing.entries.push(Found { name, is_folder, is_link });
         }
-        found.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(found)
+        listing.entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(listing)
+    }
+}
+
+/// That more is in a folder than is looked at.
+pub(super) fn cut(shown: &str) -> Problem {
+    let message = format!("more than {ENTRIES_MOST} entries: the rest is not looked at");
+    Problem::new(Spot::START, message).in_file(shown)
+}
+
+/// The folder of the skills and those in it from which something is read: what has to be watched for changes.
+pub(crate) fn skills_folders(root: &Path) -> Vec<PathBuf> {
+    let mut found = vec![root.to_owned()];
+    if let Ok(folder) = Folder::open(root) {
+        add_folders(&folder, root, 0, &mut found);
+    }
+    found
+}
+
+fn add_folders(folder: &Folder, path: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    let listing = folder.list().unwrap_or_default();
+    for entry in listing.entries.iter().filter(|entry| entry.is_folder && !entry.name.starts_with('.')) {
+        if found.len() == WATCHED_MOST {
+            return;
+        }
+        let below = path.join(&entry.name);
+        found.push(below.clone());
+        if depth < DEPTH_MOST
+            && let Ok(inner) = folder.enter(&entry.name)
+        {
+            add_folders(&inner, &below, depth + 1, found);
+        }
     }
 }
 
@@ -75,11 +127,15 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn folder(&mut self, folder: &Folder, prefix: &str, depth: usize) {
-        let entries = match folder.list() {
-            Ok(entries) => entries,
+        let listing = match folder.list() {
+            Ok(listing) => listing,
             Err(error) => return self.loading.problems.push(unreadable(&format!("{}/{prefix}", self.shown), &error)),
         };
-        for Found { name, is_folder, is_link } in entries {
+        if listing.is_cut {
+            let shown = format!("{}/{prefix}", self.shown);
+            self.loading.warnings.push(cut(shown.trim_end_matches('/')));
+        }
+        for Found { name, is_folder, is_link } in listing.entries {
             let path = format!("{prefix}{name}");
             if name.starts_with('.') || path == DOCUMENT {
                 continue;
@@ -101,6 +157,15 @@ impl Walk<'_> {
 
     fn file(&mut self, folder: &Folder, name: &str, path: &str) {
         let shown = format!("{}/{path}", self.shown);
+        let read = folder.file(name).and_then(|file| files::read_beginning(file, BEGINNING_BYTES));
+        let bytes = match read {
+            Ok(bytes) => bytes,
+            Err(error) => return self.loading.problems.push(unreadable(&shown, &error)),
+        };
+        // A picture is no mistake, however large.
+        if !is_text(&bytes) {
+            return self.warn(path, "not UTF-8 text; agents do not see it");
+        }
         if self.skill.files.len() == FILES_MOST {
             let problem = Problem::new(Spot::START, format!("the skill has too many files, from {} on", quoted(path)));
             let problem = problem.expected(format!("at most {FILES_MOST}")).in_file(self.shown);
@@ -110,13 +175,11 @@ impl Walk<'_> {
             }
             return;
         }
-        let bytes = match folder.read(name, FILE_LARGEST_BYTES) {
-            Ok(bytes) => bytes,
-            Err(error) => return self.loading.problems.push(unreadable(&shown, &error)),
-        };
-        let Ok(text) = String::from_utf8(bytes) else {
-            return self.warn(path, "not UTF-8 text; agents do not see it");
-        };
+        if bytes.len() > FILE_LARGEST_BYTES {
+            let message = format!("cannot be read: {}", files::too_large(FILE_LARGEST_BYTES));
+            return self.loading.problems.push(Problem::new(Spot::START, message).in_file(&shown));
+        }
+        let text = String::from_utf8_lossy(&bytes);
         self.bytes += text.len();
         if self.bytes > ALL_LARGEST_BYTES {
             let problem = Problem::new(Spot::START, "the skill's files are too large together").in_file(self.shown);
@@ -128,5 +191,13 @@ impl Walk<'_> {
 
     fn warn(&mut self, path: &str, message: &str) {
         self.loading.warnings.push(Problem::new(Spot::START, message).in_file(&format!("{}/{path}", self.shown)));
+    }
+}
+
+/// Whether this is the beginning of a text. The last character may be cut.
+fn is_text(bytes: &[u8]) -> bool {
+    match std::str::from_utf8(bytes) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none() && bytes.len() == BEGINNING_BYTES,
     }
 }

@@ -21,7 +21,7 @@ impl Library {
     /// Everything loaded, and what was said of it: problems of skills that nobody names are warnings.
     fn load(&self) -> (BTreeMap<String, Skill>, Vec<String>) {
         let mut findings = Findings::default();
-        let skills = load(self.0.path(), &[], &mut findings);
+        let skills = load(self.0.path(), None, &[], &mut findings);
         assert!(findings.problems.is_empty(), "{findings:?}");
         let folder = format!("{}/", self.0.path().display());
         (skills, findings.warnings.iter().map(|warning| warning.to_string().replace(&folder, "")).collect())
@@ -135,4 +135,68 @@ fn a_skill_has_its_limits() {
     let library = Library::new();
     library.put("tidy/SKILL.md", HEAD).put("tidy/big.md", "x".repeat(70_000));
     assert!(library.load().1[0].contains("more than 64 KiB"), "{:?}", library.load().1);
+}
+
+#[test]
+fn a_large_picture_is_told_of_like_a_small_one_and_a_large_text_is_wrong() {
+    let library = Library::new();
+    let mut picture = b"GIF89a".repeat(20_000);
+    picture.push(0xff);
+    library.put("tidy/SKILL.md", HEAD).put("tidy/assets/logo.png", &picture);
+    for n in 0..32 {
+        library.put(&format!("tidy/{n:02}.md"), "x");
+    }
+    library.put("tidy/zoo.png", [0xff]);
+    let (skills, said) = library.load();
+    assert_eq!(skills["tidy"].files.len(), 32);
+    let expected =
+        ["assets/logo.png", "zoo.png"].map(|path| format!("tidy/{path}:1:1: not UTF-8 text; agents do not see it"));
+    assert_eq!(said, expected);
+    // A character that is cut by the end of what is looked at is no sign of a picture.
+    for text in ["é".repeat(40_000), format!("x{}", "é".repeat(700_000))] {
+        let library = Library::new();
+        library.put("tidy/SKILL.md", HEAD).put("tidy/big.md", text);
+        assert!(library.load().1[0].contains("more than 64 KiB"), "{:?}", library.load().1);
+    }
+}
+
+#[test]
+fn a_folder_with_more_than_is_looked_at_is_told_of() {
+    let library = Library::new();
+    library.put("tidy/SKILL.md", HEAD);
+    for n in 0..1_001 {
+        library.put(&format!("tidy/assets/{n}"), [0xff]);
+    }
+    let (_, said) = library.load();
+    let cut = "tidy/assets:1:1: more than 1000 entries: the rest is not looked at";
+    assert!(said.iter().any(|line| line == cut), "{}", said[0]);
+}
+
+#[test]
+fn only_a_usual_folder_that_is_not_there_goes_without_saying() {
+    let library = Library::new();
+    let of = |path: &str| {
+        let mut findings = Findings::default();
+        load(&library.0.path().join(path), None, &[], &mut findings);
+        findings.problems.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert!(of("none").is_empty());
+    library.put("file", "");
+    assert!(
+        of("file")[0].ends_with("file:1:1: the folder of the skills cannot be read: Not a directory"),
+        "{:?}",
+        of("file")
+    );
+}
+
+#[test]
+fn only_folders_from_which_something_is_read_are_watched() {
+    let library = Library::new();
+    library.put("tidy/SKILL.md", HEAD).put("tidy/.git/objects/x", "").put("tidy/a/b/c/d/e/f", "");
+    symlink("/", library.0.path().join("tidy/everything")).unwrap();
+    symlink("/", library.0.path().join("root")).unwrap();
+    let folders = skills_folders(library.0.path());
+    let below: Vec<_> =
+        folders.iter().map(|path| path.strip_prefix(library.0.path()).unwrap().display().to_string()).collect();
+    assert_eq!(below, ["", "tidy", "tidy/a", "tidy/a/b", "tidy/a/b/c", "tidy/a/b/c/d"]);
 }

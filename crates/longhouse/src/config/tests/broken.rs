@@ -145,6 +145,35 @@ const CASES: &[Case] = &[
         "this place is bound to `v` already, in line 2",
     ),
     ("channels: { telegram: { token_env: T, mode: webhook } }\n", (1, 45), "expected `webhook_secret_env` beside it"),
+    ("users:\n  a: { identities: { discord: -222 } }\n", (2, 31), "numeric id without a sign"),
+    (
+        "workspaces:\n  w: { bindings: [{ channel: discord, guild_id: -5, channel_id: 6 }] }\n",
+        (2, 49),
+        "numeric id without a sign",
+    ),
+    (
+        "workspaces:\n  w: { bindings: [{ channel: discord, guild_id: 5, channel_id: -6 }] }\n",
+        (2, 64),
+        "numeric id without a sign",
+    ),
+    (
+        "workspaces:\n  w: { bindings: [{ channel: telegram, chat_id: -0 }] }\n",
+        (2, 49),
+        "telegram's numeric id of the chat",
+    ),
+    (
+        "workspaces:\n  w: { bindings: [{ channel: telegram, chat_id: \"007\" }] }\n",
+        (2, 49),
+        "telegram's numeric id of the chat",
+    ),
+    // skills
+    (
+        "skills_dir: ./elsewhere\nworkspaces:\n  w: { skills: [sow] }\n",
+        (1, 13),
+        "the folder of the skills cannot be read: there is no such folder; expected a folder at ",
+    ),
+    ("skills_dir: longhouse.yaml\n", (1, 13), "the folder of the skills cannot be read: Not a directory"),
+    ("skills_dir: 5\n", (1, 13), "a whole number instead of text"),
     // money and time
     (
         "workspaces:\n  w: { model: mystery-9, budget: { daily_usd: 1 } }\n",
