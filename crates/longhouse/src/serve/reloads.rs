@@ -75,7 +75,7 @@ impl ConfigFile {
             }
         };
         match rules::apply(house, loaded.declaration.clone(), &origin(&loaded)).await {
-            Ok(()) => {}
+            Ok(_) => {}
             Err(error) => {
                 let Some(refusal) = of_file(&error) else {
                     return Err(error).context("the configuration could not be put in force");
