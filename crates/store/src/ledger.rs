@@ -105,23 +105,6 @@ impl Ledger<'_> {
         row.map(|row| read(row, self.workspace)).transpose()
     }
 
-    /// Calls under way of one server. Only their ids, which a damaged row has too.
-    pub async fn held_by(&mut self, holder: &str) -> Result<Vec<ModelCallId>> {
-        let sql = "SELECT id FROM ledger WHERE workspace = $1 AND holder = $2 AND state = 'open' ORDER BY id";
-        self.ids(sql, holder.into()).await
-    }
-
-    /// Calls that should have ended by now. Only their ids, which a damaged row has too.
-    pub async fn overdue(&mut self, now: Timestamp) -> Result<Vec<ModelCallId>> {
-        let sql = "SELECT id FROM ledger WHERE workspace = $1 AND expires_at <= $2 AND state = 'open' ORDER BY expires_at, id";
-        self.ids(sql, now.into()).await
-    }
-
-    async fn ids(&mut self, sql: &'static str, of: Param<'_>) -> Result<Vec<ModelCallId>> {
-        let rows = self.tx.query(sql, &[Param::from(self.workspace.as_str()), of]).await?;
-        rows.into_iter().map(|mut row| row.text().map(ModelCallId::from_trusted)).collect()
-    }
-
     pub async fn open(&mut self, call: &ModelCall) -> Result<()> {
         self.tx
             .execute(
@@ -279,21 +262,23 @@ impl Tx {
         Ok(())
     }
 
-    /// Workspaces in which a server has calls under way.
-    pub async fn workspaces_held_by(&mut self, holder: &str) -> Result<Vec<WorkspaceId>> {
-        let sql = "SELECT DISTINCT workspace FROM ledger WHERE holder = $1 AND state = 'open' ORDER BY workspace";
-        self.workspaces_of(sql, params![holder]).await
+    /// Calls under way of one server, in any workspace. Only their names, which a damaged row has too.
+    pub async fn calls_held_by(&mut self, holder: &str) -> Result<Vec<(WorkspaceId, ModelCallId)>> {
+        let sql = "SELECT workspace, id FROM ledger WHERE holder = $1 AND state = 'open' ORDER BY workspace, id";
+        self.calls_of(sql, params![holder]).await
     }
 
-    /// Workspaces in which calls should have ended by now.
-    pub async fn workspaces_overdue(&mut self, now: Timestamp) -> Result<Vec<WorkspaceId>> {
-        let sql = "SELECT DISTINCT workspace FROM ledger WHERE expires_at <= $1 AND state = 'open' ORDER BY workspace";
-        self.workspaces_of(sql, params![now]).await
+    /// Calls of any workspace that should have ended by now, the oldest first. Only their names.
+    pub async fn calls_overdue(&mut self, now: Timestamp) -> Result<Vec<(WorkspaceId, ModelCallId)>> {
+        // In the order of the index of open calls: by workspace, SQLite would walk through all that ever were.
+        let sql = "SELECT workspace, id FROM ledger WHERE expires_at <= $1 AND state = 'open'
+                    ORDER BY expires_at, workspace, id";
+        self.calls_of(sql, params![now]).await
     }
 
-    async fn workspaces_of(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<WorkspaceId>> {
-        let rows = self.query(sql, params).await?;
-        rows.into_iter().map(|mut row| row.text().map(WorkspaceId::from_trusted)).collect()
+    async fn calls_of(&mut self, sql: &'static str, of: &[Param<'_>]) -> Result<Vec<(WorkspaceId, ModelCallId)>> {
+        let read = |mut row: Row| Ok((WorkspaceId::from_trusted(row.text()?), ModelCallId::from_trusted(row.text()?)));
+        self.query(sql, of).await?.into_iter().map(read).collect()
     }
 
     /// When the next call under way that is not overdue yet will be.

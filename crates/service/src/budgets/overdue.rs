@@ -9,6 +9,7 @@ use domain::ids::{ModelCallId, WorkspaceId};
 use domain::ledger::CallEnd;
 use domain::times::Timestamp;
 use domain::workspaces::Budget;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use store::{Operation, Tx};
 
@@ -18,7 +19,6 @@ const AFTER_FAILURE: Duration = Duration::from_secs(60);
 const A_LITTLE: Duration = Duration::from_millis(10);
 
 /// Which calls are meant.
-#[derive(Clone)]
 enum Left {
     /// By an earlier process of this data directory: its calls died with it.
     Behind { holder: String },
@@ -36,7 +36,7 @@ struct Ended {
 /// What a process that died had under way may have been spent. If that cannot be written down now, the money stays
 /// set aside until the calls are overdue: the house can open all the same.
 pub(crate) async fn recover(house: &House) {
-    match end_all(house, &Left::Behind { holder: house.holder().to_owned() }).await {
+    match end_all(house, Left::Behind { holder: house.holder().to_owned() }).await {
         Ok(Ended { calls: 0, .. }) => {}
         Ok(Ended { calls, .. }) => {
             tracing::warn!(calls, "model calls were under way when the house stopped; they count as spent");
@@ -64,17 +64,21 @@ pub async fn end_overdue_calls(house: &House) {
 /// Ends what is overdue; answers how long it is until there is more to do.
 pub async fn end_overdue_calls_once(house: &House) -> Result<Option<Duration>> {
     let now = house.now();
-    let ended = end_all(house, &Left::Overdue { now }).await?;
+    let ended = end_all(house, Left::Overdue { now }).await?;
     let next = house.store().read(Next { now }).await?;
     let next = next.map(|at| Duration::from_millis(u64::try_from(at.as_ms() - now.as_ms()).unwrap_or(0)));
     let again = (ended.failures > 0).then_some(AFTER_FAILURE);
     Ok(next.into_iter().chain(again).min())
 }
 
-async fn end_all(house: &House, left: &Left) -> Result<Ended> {
+async fn end_all(house: &House, left: Left) -> Result<Ended> {
+    let mut by_workspace: BTreeMap<WorkspaceId, Vec<ModelCallId>> = BTreeMap::new();
+    for (workspace, call) in house.store().read(Find { left }).await? {
+        by_workspace.entry(workspace).or_default().push(call);
+    }
     let mut ended = Ended::default();
-    for workspace in house.store().read(Find { left: left.clone() }).await? {
-        match end_in(house, &workspace, left, &mut ended).await {
+    for (workspace, calls) in by_workspace {
+        match end_in(house, &workspace, &calls, &mut ended).await {
             Err(error) if house.authority().is_closing() => return Err(error),
             // What is wrong in one workspace keeps no money of another set aside.
             Err(error) => {
@@ -88,26 +92,27 @@ async fn end_all(house: &House, left: &Left) -> Result<Ended> {
 }
 
 /// Ends many calls at once, and if one of them is in the way, each by itself.
-async fn end_in(house: &House, workspace: &WorkspaceId, left: &Left, ended: &mut Ended) -> Result<()> {
+async fn end_in(house: &House, workspace: &WorkspaceId, calls: &[ModelCallId], ended: &mut Ended) -> Result<()> {
     let budget = budget_of(house, workspace).await?;
     let assume = |calls: &[ModelCallId]| {
         let (workspace, budget, calls) = (workspace.clone(), budget.clone(), calls.to_vec());
         async move { house.store().write(&workspace.clone(), Assume { workspace, calls, budget, now: house.now() }).await }
     };
-    let calls = house.store().read(FindIn { workspace: workspace.clone(), left: left.clone() }).await?;
     for calls in calls.chunks(ENDED_AT_ONCE) {
         match assume(calls).await {
-            Ok(count) => ended.calls += count,
+            Ok(count) => {
+                ended.calls += count;
+                continue;
+            }
             Err(error) if error.code() != Code::Internal => return Err(error),
-            Err(_) => {
-                for call in calls {
-                    match assume(std::slice::from_ref(call)).await {
-                        Ok(count) => ended.calls += count,
-                        Err(error) => {
-                            tracing::error!(%workspace, %call, %error, "a model call could not be ended; its money stays set aside");
-                            ended.failures += 1;
-                        }
-                    }
+            Err(_) => {}
+        }
+        for call in calls {
+            match assume(std::slice::from_ref(call)).await {
+                Ok(count) => ended.calls += count,
+                Err(error) => {
+                    tracing::error!(%workspace, %call, %error, "a model call cannot be ended: its money stays set aside");
+                    ended.failures += 1;
                 }
             }
         }
@@ -120,31 +125,13 @@ struct Find {
 }
 
 impl Operation for Find {
-    type Output = Vec<WorkspaceId>;
+    type Output = Vec<(WorkspaceId, ModelCallId)>;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<WorkspaceId>> {
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
         Ok(match &self.left {
-            Left::Behind { holder } => tx.workspaces_held_by(holder).await?,
-            Left::Overdue { now } => tx.workspaces_overdue(*now).await?,
-        })
-    }
-}
-
-struct FindIn {
-    workspace: WorkspaceId,
-    left: Left,
-}
-
-impl Operation for FindIn {
-    type Output = Vec<ModelCallId>;
-    type Error = Error;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<ModelCallId>> {
-        let mut ledger = tx.scope(&self.workspace).ledger();
-        Ok(match &self.left {
-            Left::Behind { holder } => ledger.held_by(holder).await?,
-            Left::Overdue { now } => ledger.overdue(*now).await?,
+            Left::Behind { holder } => tx.calls_held_by(holder).await?,
+            Left::Overdue { now } => tx.calls_overdue(*now).await?,
         })
     }
 }

@@ -73,6 +73,22 @@ async fn a_members_own_limit_is_nobody_elses_news() {
 }
 
 #[tokio::test]
+async fn a_later_workspace_of_the_same_name_was_told_nothing() {
+    let world = lab(None).await;
+    let made = serde_json::json!({"name": "den", "members": ["ann"], "budget": {"daily_usd": 0.001}});
+    for _ in 0..2 {
+        world.post("/admin/workspaces", &made).locally().send().await.ok();
+        assert_eq!(alerts(&world.house, &workspace("den")).await, []);
+        let held = budgets::reserve(&ctx(&world.house, "ann"), call("den", UNIT, 1_000)).await.unwrap();
+        budgets::settle(&world.house, &held, used(1_000)).await.unwrap();
+        let told = alerts(&world.house, &workspace("den")).await;
+        assert_eq!(told, [("BUDGET_WARNING".to_owned(), 1), ("BUDGET_REACHED".to_owned(), 2)]);
+        assert_eq!(world.delete("/admin/workspaces/den").locally().send().await.status, 204);
+        world.clock.advance_s(1);
+    }
+}
+
+#[tokio::test]
 async fn alerts_come_in_the_streams_of_the_members_and_in_nobody_elses() {
     let world = lab(Some(daily(1_000))).await;
     let eve = world.member("eve").await;
