@@ -162,13 +162,13 @@ pub struct Told {
 pub enum Alert {
     /// Four fifths are spent.
     Warning,
-    /// All is spent, or a call had to be refused.
+    /// All is spent.
     Reached,
 }
 
 impl Told {
     /// Which alerts are due, each once a day; notes that they are told.
-    pub fn due(&mut self, limit: Option<Micros>, spent: Micros, refused: bool) -> Vec<Alert> {
+    pub fn due(&mut self, limit: Option<Micros>, spent: Micros) -> Vec<Alert> {
         let Some(limit) = limit else { return Vec::new() };
         let at_least = |percent: u128| spent > Micros(0) && u128::from(spent.0) * 100 >= u128::from(limit.0) * percent;
         let mut due = Vec::new();
@@ -176,7 +176,7 @@ impl Told {
             self.warned = true;
             due.push(Alert::Warning);
         }
-        if !self.reached && (refused || at_least(100)) {
+        if !self.reached && at_least(100) {
             self.reached = true;
             due.push(Alert::Reached);
         }
@@ -294,22 +294,22 @@ mod tests {
     #[test]
     fn an_alert_is_due_at_four_fifths_and_at_all_and_told_once() {
         use Alert::{Reached, Warning};
-        let cases: [(u64, u64, bool, &[Alert]); 9] = [
-            (100, 79, false, &[]),
-            (100, 80, false, &[Warning]),
-            (100, 99, false, &[Warning]),
-            (100, 100, false, &[Warning, Reached]),
-            (100, 10, true, &[Reached]),
-            (100, 85, true, &[Warning, Reached]),
-            (0, 0, false, &[]),
-            (0, 0, true, &[Reached]),
-            (u64::MAX, u64::MAX, false, &[Warning, Reached]),
+        let cases: [(u64, u64, &[Alert]); 9] = [
+            (100, 0, &[]),
+            (100, 79, &[]),
+            (100, 80, &[Warning]),
+            (100, 99, &[Warning]),
+            (100, 100, &[Warning, Reached]),
+            (100, 250, &[Warning, Reached]),
+            (0, 0, &[]),
+            (0, 1, &[Warning, Reached]),
+            (u64::MAX, u64::MAX, &[Warning, Reached]),
         ];
-        for (limit, spent, refused, expected) in cases {
+        for (limit, spent, expected) in cases {
             let mut told = Told::default();
-            assert_eq!(told.due(Some(Micros(limit)), Micros(spent), refused), expected, "{limit} {spent} {refused}");
-            assert_eq!(told.due(Some(Micros(limit)), Micros(spent), refused), [], "once");
+            assert_eq!(told.due(Some(Micros(limit)), Micros(spent)), expected, "{limit} {spent}");
+            assert_eq!(told.due(Some(Micros(limit)), Micros(spent)), [], "once");
         }
-        assert_eq!(Told::default().due(None, Micros(9), true), []);
+        assert_eq!(Told::default().due(None, Micros(9)), []);
     }
 }

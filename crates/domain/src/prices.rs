@@ -37,8 +37,9 @@ pub fn price_of(models: &Models, model: &str) -> Option<Price> {
 pub fn cost(price: Price, usage: Usage) -> Micros {
     const PER_PRICE: u128 = 1_000_000;
     let part = |tokens: u64, per_mtok: Micros| u128::from(tokens) * u128::from(per_mtok.0);
-    let parts = part(usage.input_tokens, price.input_per_mtok) + part(usage.output_tokens, price.output_per_mtok);
-    // A provider may report anything; sums of what is booked must stay numbers.
+    // A caller may ask for anything, and a provider report anything; sums of what is booked must stay numbers.
+    let output = part(usage.output_tokens, price.output_per_mtok);
+    let parts = part(usage.input_tokens, price.input_per_mtok).saturating_add(output);
     u64::try_from(parts.div_ceil(PER_PRICE)).map_or(Micros::MOST, |sum| Micros(sum).min(Micros::MOST))
 }
 
@@ -205,7 +206,9 @@ mod tests {
             (price(500_000, 500_000), (1, 1), 1),
             (price(500_000, 500_000), (1, 2), 2),
             (price(0, 0), (u64::MAX, u64::MAX), 0),
+            (price(1, 0), (u64::MAX, u64::MAX), u64::MAX / 1_000_000 + 1),
             (price(Micros::MOST.0, Micros::MOST.0), (u64::MAX, u64::MAX), Micros::MOST.0),
+            (price(u64::MAX, u64::MAX), (u64::MAX, u64::MAX), Micros::MOST.0),
         ];
         for (price, (input_tokens, output_tokens), expected) in cases {
             assert_eq!(cost(price, Usage { input_tokens, output_tokens }), Micros(expected));

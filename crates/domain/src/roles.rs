@@ -98,15 +98,4 @@ impl RoleRules {
             Role::Other(_) => None,
         }
     }
-
-    /// What the file says of a role, and where it says nothing what is built in.
-    pub fn in_force(role: &Role, declared: Option<&Self>) -> Self {
-        let built_in = Self::built_in(role).cloned().unwrap_or_default();
-        let Some(declared) = declared.cloned() else { return built_in };
-        Self {
-            tools: declared.tools.or(built_in.tools),
-            deny: declared.deny.or(built_in.deny),
-            rights: declared.rights.or(built_in.rights),
-        }
-    }
 }

@@ -36,7 +36,7 @@ pub struct DeclaredWorkspace {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HouseRules {
-    /// As written; `RoleRules::of` knows what the built-in ones are without it.
+    /// As written; what the built-in ones are without it, `RoleRules::built_in` knows.
     pub roles: BTreeMap<String, RoleRules>,
     pub plugins: BTreeMap<String, Plugin>,
     pub models: Models,
@@ -79,11 +79,6 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// What a role may do; nothing, if there is no such role any more.
-    pub fn role(&self, role: &Role) -> RoleRules {
-        RoleRules::in_force(role, self.house.roles.get(role.as_str()))
-    }
-
     pub fn has_role(&self, role: &Role) -> bool {
         role.is_built_in() || self.house.roles.contains_key(role.as_str())
     }
@@ -132,7 +127,7 @@ impl Rules {
     }
 }
 
-/// `RoleRules::in_force` as far as tools go, without a copy.
+/// What the file says of a role's tools, and where it says nothing what is built in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RoleTools<'a> {
     pub tools: Option<&'a ToolSet>,

@@ -1,5 +1,6 @@
 //! Workspaces: what a policy scope is made of. Who made each part, the file or an admin, is kept with it.
 
+use crate::budgets::is_time_zone;
 use crate::capabilities::ToolSet;
 use crate::ids::{UserId, is_word};
 use crate::money::Micros;
@@ -246,7 +247,7 @@ impl WorkspaceSettings {
             }
         }
         match self.budget.as_ref().and_then(|budget| budget.timezone.as_deref()) {
-            Some(name) if jiff::tz::TimeZone::get(name).is_err() => {
+            Some(name) if !is_time_zone(name) => {
                 Err(Refusal::invalid_field("timezone", "a time zone is a name such as Europe/Berlin or UTC"))
             }
             _ => Ok(()),

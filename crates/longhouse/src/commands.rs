@@ -74,7 +74,7 @@ async fn ask(client: &Client, place: &Place, command: Command) -> Result<ExitCod
         Command::Items(command) => items::run(client, place.json, command).await?,
         Command::Policy(command) => policy::run(client, place.json, command).await?,
         Command::Audit(command) => return audit::run(client, place.json, command).await,
-        Command::Doctor { security } => return doctor::run(client, place.json, security).await,
+        Command::Doctor { security } => return doctor::run(client, place, security).await,
         Command::Backup { path } => back_up(client, place.json, path).await?,
         Command::Serve(_)
         | Command::Mcp(_)
@@ -89,7 +89,14 @@ async fn back_up(client: &Client, json: bool, path: PathBuf) -> Result<()> {
     // The server has another working directory.
     let path = std::path::absolute(&path).with_context(|| format!("{} is not a path", path.display()))?;
     let answer = client.post(&Actor::default(), "/admin/backup", &json!({"path": path})).await?;
-    output::print(json, &answer, |answer| format!("backup made in {}", output::cell(&answer["path"])))?;
+    let config = client.get(&Actor::default(), "/admin/config").await?;
+    output::print(json, &answer, |answer| {
+        let made = format!("backup made in {}", output::cell(&answer["path"]));
+        match config["in_force"].as_str() {
+            None => made,
+            Some(file) => format!("{made}\nThe configuration file {file} and its skills are not in it: keep them too."),
+        }
+    })?;
     Ok(())
 }
 
@@ -105,7 +112,9 @@ async fn restore(place: &Place, path: &Path) -> Result<ExitCode> {
         } else {
             "\nIt came without its secret: set LONGHOUSE_SECRET to the one it had, or its tokens are void."
         };
-        format!("restored; start it with: longhouse serve --data-dir {folder}{warning}")
+        format!(
+            "restored; start it with: longhouse serve --data-dir {folder} (and --config, if it had a file){warning}"
+        )
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -176,11 +176,12 @@ impl Process {
     }
 }
 
-/// An address with nothing in it that opens a door: what follows `?` may hold a password too.
+/// An address with nothing in it that opens a door: what follows `?` may hold a password too, and a password `?` and `#`.
 fn without_password(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let Some((person, place)) = rest.rsplit_once('@') else { return url.to_owned() };
+    let ended = |text: &str| text.split(['?', '#']).next().unwrap_or_default().to_owned();
+    let Some((scheme, rest)) = url.split_once("://") else { return ended(url) };
+    let Some((person, place)) = rest.rsplit_once('@') else { return ended(url) };
+    let place = ended(place);
     let name = person.split(':').next().unwrap_or_default();
     let hidden = if person.contains(':') { ":…" } else { "" };
     format!("{scheme}://{name}{hidden}@{place}")
@@ -223,6 +224,8 @@ mod tests {
         let cases = [
             ("postgres://longhouse:s3cret@db:5432/house?password=s3cret", "postgres://longhouse:…@db:5432/house"),
             ("postgres://a:b@c@db/house", "postgres://a:…@db/house"),
+            ("postgres://a:secret#1@db/house", "postgres://a:…@db/house"),
+            ("postgres://a:secret?1@db/house?x=y", "postgres://a:…@db/house"),
             ("postgres://longhouse@db/house", "postgres://longhouse@db/house"),
             ("postgres:///house?host=/run", "postgres:///house"),
             ("sqlite", "sqlite"),

@@ -13,8 +13,9 @@ pub(crate) use overdue::recover;
 pub use overdue::{end_overdue_calls, end_overdue_calls_once};
 pub(crate) use refusals::price_unknown;
 
-use crate::{Ctx, House, Result, rules};
-use domain::budgets::{LocalDay, has_limits};
+use crate::{Ctx, Error, House, Result, rules};
+use domain::Code;
+use domain::budgets::{Limits, LocalDay, has_limits};
 use domain::ids::{AgentId, ModelCallId, ProjectId, SessionId, WorkspaceId};
 use domain::ledger::{CallEnd, CallOrigin, CallState, ModelCall};
 use domain::money::Micros;
@@ -57,6 +58,17 @@ pub struct Figures {
     pub refused: AtomicU64,
 }
 
+impl Figures {
+    fn count(&self, outcome: &Result<()>) {
+        let counter = match outcome.as_ref().map_err(Error::code) {
+            Ok(()) => &self.granted,
+            Err(Code::BudgetExceeded | Code::PriceUnknown) => &self.refused,
+            Err(_) => return,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 /// What a workspace may spend, and the zone of its days.
 async fn budget_of(house: &House, workspace: &WorkspaceId) -> Result<Option<Budget>> {
     Ok(rules::in_force(house).await?.workspace(workspace).budget)
@@ -85,14 +97,13 @@ pub async fn reserve(ctx: &Ctx, call: ReserveCall) -> Result<Reservation> {
         closed_at: None,
     };
     let id = call.id.clone();
-    let limits = domain::budgets::Limits::of(budget.as_ref(), &user);
     // What costs nothing takes nothing from anybody.
-    let binding = if price.is_some_and(Price::is_free) { domain::budgets::Limits::default() } else { limits };
+    let is_free = price.is_some_and(Price::is_free);
+    let limits = if is_free { Limits::default() } else { Limits::of(budget.as_ref(), &user) };
     let needs_price = has_limits(budget.as_ref());
-    let reserve = Reserve { workspace: workspace.clone(), call, limits, binding, needs_price, today };
-    let outcome = ctx.house.store().write(&workspace, reserve).await?;
-    let counter = if outcome.is_ok() { &ctx.house.budgets().granted } else { &ctx.house.budgets().refused };
-    counter.fetch_add(1, Ordering::Relaxed);
+    let reserve = Reserve { workspace: workspace.clone(), call, limits, needs_price, today };
+    let outcome = ctx.house.store().write(&workspace, reserve).await;
+    ctx.house.budgets().count(&outcome);
     outcome?;
     Ok(Reservation { id, workspace, reserved, price })
 }

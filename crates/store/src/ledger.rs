@@ -4,7 +4,6 @@ use crate::rows::{Param, Row, params};
 use crate::sums::{self, Sum};
 use crate::{Error, Result, Tx};
 use domain::budgets::{Day, Tally, Told};
-use domain::events::StreamId;
 use domain::ids::{AgentId, ModelCallId, ProjectId, SessionId, UserId, WorkspaceId};
 use domain::ledger::{CallOrigin, CallState, DayCounters, ModelCall};
 use domain::money::Micros;
@@ -93,44 +92,34 @@ fn read_counters(row: &mut Row) -> Result<DayCounters> {
 }
 
 impl Ledger<'_> {
-    async fn select(&mut self, sql: &'static str, extra: &[Param<'_>]) -> Result<Vec<ModelCall>> {
-        let mut all = vec![Param::from(self.workspace.as_str())];
-        all.extend_from_slice(extra);
-        self.tx.query(sql, &all).await?.into_iter().map(|row| read(row, self.workspace)).collect()
-    }
-
     pub async fn get(&mut self, id: &ModelCallId) -> Result<Option<ModelCall>> {
-        let found = self
-            .select(
+        let row = self
+            .tx
+            .query_one(
                 "SELECT id, user_id, project, agent, session, model, day, state, reserved, spent, input_tokens,
                         output_tokens, holder, opened_at, expires_at, closed_at, sum
                    FROM ledger WHERE workspace = $1 AND id = $2",
-                params![id.as_str()],
+                params![self.workspace.as_str(), id.as_str()],
             )
             .await?;
-        Ok(found.into_iter().next())
+        row.map(|row| read(row, self.workspace)).transpose()
     }
 
-    /// Calls under way of one server.
-    pub async fn held_by(&mut self, holder: &str, limit: u64) -> Result<Vec<ModelCall>> {
-        self.select(
-            "SELECT id, user_id, project, agent, session, model, day, state, reserved, spent, input_tokens,
-                    output_tokens, holder, opened_at, expires_at, closed_at, sum
-               FROM ledger WHERE workspace = $1 AND holder = $2 AND state = 'open' ORDER BY id LIMIT $3",
-            params![holder, limit],
-        )
-        .await
+    /// Calls under way of one server. Only their ids, which a damaged row has too.
+    pub async fn held_by(&mut self, holder: &str) -> Result<Vec<ModelCallId>> {
+        let sql = "SELECT id FROM ledger WHERE workspace = $1 AND holder = $2 AND state = 'open' ORDER BY id";
+        self.ids(sql, holder.into()).await
     }
 
-    /// Calls that should have ended by now.
-    pub async fn overdue(&mut self, now: Timestamp, limit: u64) -> Result<Vec<ModelCall>> {
-        self.select(
-            "SELECT id, user_id, project, agent, session, model, day, state, reserved, spent, input_tokens,
-                    output_tokens, holder, opened_at, expires_at, closed_at, sum
-               FROM ledger WHERE workspace = $1 AND expires_at <= $2 AND state = 'open' ORDER BY expires_at LIMIT $3",
-            params![now, limit],
-        )
-        .await
+    /// Calls that should have ended by now. Only their ids, which a damaged row has too.
+    pub async fn overdue(&mut self, now: Timestamp) -> Result<Vec<ModelCallId>> {
+        let sql = "SELECT id FROM ledger WHERE workspace = $1 AND expires_at <= $2 AND state = 'open' ORDER BY expires_at, id";
+        self.ids(sql, now.into()).await
+    }
+
+    async fn ids(&mut self, sql: &'static str, of: Param<'_>) -> Result<Vec<ModelCallId>> {
+        let rows = self.tx.query(sql, &[Param::from(self.workspace.as_str()), of]).await?;
+        rows.into_iter().map(|mut row| row.text().map(ModelCallId::from_trusted)).collect()
     }
 
     pub async fn open(&mut self, call: &ModelCall) -> Result<()> {
@@ -286,7 +275,6 @@ impl Tx {
         for sql in moves {
             self.execute(sql, params![&*retired, workspace.as_str()]).await?;
         }
-        self.scope(workspace).events().remove(&StreamId::of_workspace()).await?;
         self.execute("DELETE FROM workspace_streams WHERE workspace = $1", params![workspace.as_str()]).await?;
         Ok(())
     }
@@ -308,10 +296,10 @@ impl Tx {
         rows.into_iter().map(|mut row| row.text().map(WorkspaceId::from_trusted)).collect()
     }
 
-    /// When the next call under way should have ended.
-    pub async fn next_overdue(&mut self) -> Result<Option<Timestamp>> {
-        let sql = "SELECT expires_at FROM ledger WHERE state = 'open' ORDER BY expires_at LIMIT 1";
-        self.query_one(sql, params![]).await?.map(|mut row| row.time()).transpose()
+    /// When the next call under way that is not overdue yet will be.
+    pub async fn next_overdue(&mut self, now: Timestamp) -> Result<Option<Timestamp>> {
+        let sql = "SELECT expires_at FROM ledger WHERE expires_at > $1 AND state = 'open' ORDER BY expires_at LIMIT 1";
+        self.query_one(sql, params![now]).await?.map(|mut row| row.time()).transpose()
     }
 
     /// Days whose sums are not those of their calls. There should be none.

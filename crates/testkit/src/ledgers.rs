@@ -1,8 +1,8 @@
-//! Looks into the ledger that no door gives.
+//! Looks into the ledger that no door gives, and damage to it.
 
 use domain::events::StreamId;
 use domain::ids::{ModelCallId, WorkspaceId};
-use domain::ledger::ModelCall;
+use domain::ledger::{CallState, ModelCall};
 use service::House;
 use store::{Operation, Tx};
 
@@ -22,6 +22,32 @@ impl Operation for Row {
 
     async fn run(&self, tx: &mut Tx) -> store::Result<Option<ModelCall>> {
         tx.scope(&self.workspace).ledger().get(&self.id).await
+    }
+}
+
+/// Leaves an open call with a sum that is not its own, as a fault of the disk would.
+pub async fn damage_ledger_row(house: &House, workspace: &WorkspaceId, id: &ModelCallId) {
+    let damage = Damage { workspace: workspace.clone(), id: id.clone() };
+    house.store().write(workspace, damage).await.expect("written");
+}
+
+struct Damage {
+    workspace: WorkspaceId,
+    id: ModelCallId,
+}
+
+impl Operation for Damage {
+    type Output = ();
+    type Error = store::Error;
+
+    async fn run(&self, tx: &mut Tx) -> store::Result<()> {
+        let mut ledger = tx.scope(&self.workspace).ledger();
+        let call = ledger.get(&self.id).await?.expect("a call");
+        // The end of a call does not say who held it, but its sum does.
+        let damaged = ModelCall { holder: "damaged".into(), ..call };
+        assert!(ledger.close(&damaged, CallState::Open).await?, "it is open");
+        assert!(matches!(ledger.get(&self.id).await, Err(store::Error::Damaged(_))));
+        Ok(())
     }
 }
 

@@ -22,7 +22,7 @@ pub use asks::Ask;
 pub use clock::TurnedClock;
 pub use cut_readers::{CutReader, Line};
 pub use engines::{new_storage, on_postgres};
-pub use ledgers::{ledger_row, miscounted_days, workspace_events};
+pub use ledgers::{damage_ledger_row, ledger_row, miscounted_days, workspace_events};
 pub use logs::{keep_logs, kept_logs};
 pub use random::Random;
 pub use streams::{Events, StreamEvent};

@@ -1,6 +1,7 @@
 //! Money is set aside, settled, released; never more than the day's limit.
 
 mod alerts;
+mod damage;
 mod door;
 mod kill;
 mod model;
@@ -10,6 +11,7 @@ use domain::Code;
 use domain::ids::{AgentId, SessionId, WorkspaceId};
 use domain::ledger::CallState;
 use domain::money::Micros;
+use domain::prices::Usage;
 use domain::workspaces::Budget;
 use scene::*;
 use service::budgets::{self, OVERDUE_AFTER_S, Reservation};
@@ -144,6 +146,26 @@ async fn what_costs_nothing_is_never_refused() {
         assert_eq!(budgets::settle(house, &free, used(1_000_000)).await.unwrap(), Some(Micros(0)));
     }
     assert_eq!(view(house).await.today.calls, 3);
+}
+
+#[tokio::test]
+async fn no_number_is_too_large() {
+    let world = lab(Some(daily(Micros::MOST.0))).await;
+    let house = &world.house;
+    let most = u64::MAX;
+    let absurd = || budgets::ReserveCall { prompt_tokens: most, max_tokens: most, ..call(LAB, UNIT, 0) };
+    let spent = reserve(house, "ann", 1).await.unwrap();
+    assert_eq!(code(budgets::reserve(&ctx(house, "ann"), absurd()).await), Code::BudgetExceeded);
+    let reported = Usage { input_tokens: most, output_tokens: most };
+    assert_eq!(budgets::settle(house, &spent, reported).await.unwrap(), Some(Micros::MOST));
+    world.declare(declaration(LAB, None)).await;
+    for _ in 0..3 {
+        let held = budgets::reserve(&ctx(house, "ann"), absurd()).await.unwrap();
+        assert_eq!(held.reserved, Some(Micros::MOST));
+    }
+    let view = view(house).await;
+    assert_eq!(view.by_agent[0].counters.tally, view.today.tally);
+    assert_counted(house).await;
 }
 
 #[tokio::test]

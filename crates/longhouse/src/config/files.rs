@@ -41,6 +41,9 @@ pub(crate) fn read_beginning(file: std::fs::File, most: usize) -> io::Result<Vec
 pub(crate) fn why(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            "it is a link, and links are not followed".to_owned()
+        }
         io::ErrorKind::PermissionDenied => "it may not be read by this user".to_owned(),
         _ => {
             let text = error.to_string();

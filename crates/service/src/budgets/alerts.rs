@@ -1,4 +1,4 @@
-//! What the members of a workspace are told about its budget, each thing once a day.
+//! What the members of a workspace are told about its budget when money was spent, each thing once a day.
 
 use crate::Result;
 use crate::audit::by_house;
@@ -19,9 +19,9 @@ pub(super) struct Scene<'a> {
 }
 
 /// Tells what is due, and notes that it was told.
-pub(super) async fn tell(tx: &mut Tx, scene: &Scene<'_>, whole: &mut DayCounters, refused: bool) -> Result<()> {
+pub(super) async fn tell(tx: &mut Tx, scene: &Scene<'_>, whole: &mut DayCounters) -> Result<()> {
     let Some(limit) = scene.limit else { return Ok(()) };
-    for alert in whole.told.due(scene.limit, whole.tally.spent, refused) {
+    for alert in whole.told.due(scene.limit, whole.tally.spent) {
         let (kind, action) = match alert {
             Alert::Warning => (EventKind::BudgetWarning, "budget.warning"),
             Alert::Reached => (EventKind::BudgetReached, "budget.reached"),

@@ -4,14 +4,15 @@ use super::reservations::end_call;
 use super::{OVERDUE_AFTER_S, budget_of};
 use crate::audit::by_house;
 use crate::{Error, House, Result};
-use domain::ids::WorkspaceId;
-use domain::ledger::{CallEnd, ModelCall};
+use domain::Code;
+use domain::ids::{ModelCallId, WorkspaceId};
+use domain::ledger::CallEnd;
 use domain::times::Timestamp;
 use domain::workspaces::Budget;
 use std::time::Duration;
 use store::{Operation, Tx};
 
-const ENDED_AT_ONCE: u64 = 256;
+const ENDED_AT_ONCE: usize = 256;
 const AFTER_FAILURE: Duration = Duration::from_secs(60);
 /// The rest of a moment: to look a little late is to find it over.
 const A_LITTLE: Duration = Duration::from_millis(10);
@@ -25,12 +26,21 @@ enum Left {
     Overdue { now: Timestamp },
 }
 
+#[derive(Default)]
+struct Ended {
+    calls: u64,
+    /// Calls, or workspaces, that something is wrong with; the log says what.
+    failures: u64,
+}
+
 /// What a process that died had under way may have been spent. If that cannot be written down now, the money stays
 /// set aside until the calls are overdue: the house can open all the same.
 pub(crate) async fn recover(house: &House) {
     match end_all(house, &Left::Behind { holder: house.holder().to_owned() }).await {
-        Ok(0) => {}
-        Ok(calls) => tracing::warn!(calls, "model calls were under way when the house stopped; they count as spent"),
+        Ok(Ended { calls: 0, .. }) => {}
+        Ok(Ended { calls, .. }) => {
+            tracing::warn!(calls, "model calls were under way when the house stopped; they count as spent");
+        }
         Err(error) => tracing::error!(%error, "model calls that were under way could not be ended yet"),
     }
 }
@@ -51,29 +61,58 @@ pub async fn end_overdue_calls(house: &House) {
     }
 }
 
-/// Ends what is overdue; answers how long it is until the next call will be.
+/// Ends what is overdue; answers how long it is until there is more to do.
 pub async fn end_overdue_calls_once(house: &House) -> Result<Option<Duration>> {
     let now = house.now();
-    end_all(house, &Left::Overdue { now }).await?;
-    let next = house.store().read(Next).await?;
-    Ok(next.map(|at| Duration::from_millis(u64::try_from(at.as_ms() - now.as_ms()).unwrap_or(0))))
+    let ended = end_all(house, &Left::Overdue { now }).await?;
+    let next = house.store().read(Next { now }).await?;
+    let next = next.map(|at| Duration::from_millis(u64::try_from(at.as_ms() - now.as_ms()).unwrap_or(0)));
+    let again = (ended.failures > 0).then_some(AFTER_FAILURE);
+    Ok(next.into_iter().chain(again).min())
 }
 
-async fn end_all(house: &House, left: &Left) -> Result<u64> {
-    let mut ended = 0;
+async fn end_all(house: &House, left: &Left) -> Result<Ended> {
+    let mut ended = Ended::default();
     for workspace in house.store().read(Find { left: left.clone() }).await? {
-        let budget = budget_of(house, &workspace).await?;
-        loop {
-            let (budget, now) = (budget.clone(), house.now());
-            let assume = Assume { workspace: workspace.clone(), left: left.clone(), budget, now };
-            let count = house.store().write(&workspace, assume).await?;
-            ended += count;
-            if count < ENDED_AT_ONCE {
-                break;
+        match end_in(house, &workspace, left, &mut ended).await {
+            Err(error) if house.authority().is_closing() => return Err(error),
+            // What is wrong in one workspace keeps no money of another set aside.
+            Err(error) => {
+                tracing::error!(%workspace, %error, "the model calls of a workspace could not be ended yet");
+                ended.failures += 1;
             }
+            Ok(()) => {}
         }
     }
     Ok(ended)
+}
+
+/// Ends many calls at once, and if one of them is in the way, each by itself.
+async fn end_in(house: &House, workspace: &WorkspaceId, left: &Left, ended: &mut Ended) -> Result<()> {
+    let budget = budget_of(house, workspace).await?;
+    let assume = |calls: &[ModelCallId]| {
+        let (workspace, budget, calls) = (workspace.clone(), budget.clone(), calls.to_vec());
+        async move { house.store().write(&workspace.clone(), Assume { workspace, calls, budget, now: house.now() }).await }
+    };
+    let calls = house.store().read(FindIn { workspace: workspace.clone(), left: left.clone() }).await?;
+    for calls in calls.chunks(ENDED_AT_ONCE) {
+        match assume(calls).await {
+            Ok(count) => ended.calls += count,
+            Err(error) if error.code() != Code::Internal => return Err(error),
+            Err(_) => {
+                for call in calls {
+                    match assume(std::slice::from_ref(call)).await {
+                        Ok(count) => ended.calls += count,
+                        Err(error) => {
+                            tracing::error!(%workspace, %call, %error, "a model call could not be ended; its money stays set aside");
+                            ended.failures += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 struct Find {
@@ -92,20 +131,41 @@ impl Operation for Find {
     }
 }
 
-struct Next;
+struct FindIn {
+    workspace: WorkspaceId,
+    left: Left,
+}
+
+impl Operation for FindIn {
+    type Output = Vec<ModelCallId>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<ModelCallId>> {
+        let mut ledger = tx.scope(&self.workspace).ledger();
+        Ok(match &self.left {
+            Left::Behind { holder } => ledger.held_by(holder).await?,
+            Left::Overdue { now } => ledger.overdue(*now).await?,
+        })
+    }
+}
+
+struct Next {
+    now: Timestamp,
+}
 
 impl Operation for Next {
     type Output = Option<Timestamp>;
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Option<Timestamp>> {
-        Ok(tx.next_overdue().await?)
+        Ok(tx.next_overdue(self.now).await?)
     }
 }
 
+/// All of these calls, or none; answers how many had not ended meanwhile.
 struct Assume {
     workspace: WorkspaceId,
-    left: Left,
+    calls: Vec<ModelCallId>,
     budget: Option<Budget>,
     now: Timestamp,
 }
@@ -115,19 +175,19 @@ impl Operation for Assume {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<u64> {
-        let mut ledger = tx.scope(&self.workspace).ledger();
-        let calls: Vec<ModelCall> = match &self.left {
-            Left::Behind { holder } => ledger.held_by(holder, ENDED_AT_ONCE).await?,
-            Left::Overdue { now } => ledger.overdue(*now, ENDED_AT_ONCE).await?,
-        };
-        for call in &calls {
-            end_call(tx, &self.workspace, call, CallEnd::Unknown, self.budget.as_ref(), self.now).await?;
-            let record = by_house("budget.assume", self.now)
-                .with("call", call.id.as_str())
-                .with("user", call.origin.user.as_str())
-                .with("spent_micros", call.reserved.map(|sum| sum.0));
-            tx.scope(&self.workspace).audit().append(record);
+        let Self { workspace, calls, budget, now } = self;
+        let mut ended = 0;
+        for id in calls {
+            let Some(before) = tx.scope(workspace).ledger().get(id).await? else { continue };
+            let end = end_call(tx, workspace, &before, CallEnd::Unknown, budget.as_ref(), *now).await?;
+            let Some(after) = end else { continue };
+            let record = by_house("budget.assume", *now)
+                .with("call", after.id.as_str())
+                .with("user", after.origin.user.as_str())
+                .with("spent_micros", after.spent.map(|sum| sum.0));
+            tx.scope(workspace).audit().append(record);
+            ended += 1;
         }
-        Ok(calls.len() as u64)
+        Ok(ended)
     }
 }

@@ -4,8 +4,7 @@ use super::alerts::{Scene, tell};
 use super::refusals;
 use crate::workspaces::require_member;
 use crate::{Error, Result};
-use domain::Refusal;
-use domain::budgets::{Limits, LocalDay, Whose, decide};
+use domain::budgets::{Limits, LocalDay, decide};
 use domain::ids::{ModelCallId, WorkspaceId};
 use domain::ledger::{CallEnd, ModelCall};
 use domain::money::Micros;
@@ -16,46 +15,35 @@ use store::{Operation, Tx};
 pub(super) struct Reserve {
     pub(super) workspace: WorkspaceId,
     pub(super) call: ModelCall,
-    pub(super) limits: Limits,
     /// Those that this call has to respect.
-    pub(super) binding: Limits,
+    pub(super) limits: Limits,
     /// Whether a call must have a price here.
     pub(super) needs_price: bool,
     pub(super) today: LocalDay,
 }
 
 impl Operation for Reserve {
-    /// A refusal is a value, because it may have to be told, and what is told has to be committed.
-    type Output = Result<(), Refusal>;
+    type Output = ();
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
+    async fn run(&self, tx: &mut Tx) -> Result<()> {
         let Self { workspace, call, today, .. } = self;
         let user = &call.origin.user;
         require_member(tx, user, workspace).await?;
         if call.reserved.is_none() && self.needs_price {
-            return Ok(Err(refusals::price_unknown()));
+            return Err(refusals::price_unknown().into());
         }
         let mut whole = tx.scope(workspace).ledger().counters(call.day, None).await?;
         let mut own = tx.scope(workspace).ledger().counters(call.day, Some(user)).await?;
-        let (estimate, told) = (call.reserved.unwrap_or_default(), whole.told);
-        let scene = Scene { workspace, limit: self.limits.workspace, today: *today, now: call.opened_at };
-        if let Err(exceeded) = decide(self.binding, whole.tally, own.tally, estimate) {
-            // A member's own limit concerns nobody else.
-            let is_news = exceeded.whose == Whose::Workspace;
-            tell(tx, &scene, &mut whole, is_news).await?;
-            if whole.told != told {
-                tx.scope(workspace).ledger().save_counters(call.day, None, &whole).await?;
-            }
-            return Ok(Err(refusals::exceeded(exceeded, estimate, today.ends_at)));
-        }
+        let estimate = call.reserved.unwrap_or_default();
+        decide(self.limits, whole.tally, own.tally, estimate)
+            .map_err(|exceeded| refusals::exceeded(exceeded, estimate, today.ends_at))?;
         tx.scope(workspace).ledger().open(call).await?;
         whole.count(None, call);
         own.count(None, call);
-        tell(tx, &scene, &mut whole, false).await?;
         tx.scope(workspace).ledger().save_counters(call.day, None, &whole).await?;
         tx.scope(workspace).ledger().save_counters(call.day, Some(user), &own).await?;
-        Ok(Ok(()))
+        Ok(())
     }
 }
 
@@ -102,7 +90,7 @@ pub(super) async fn end_call(
     // Of a day that is over nobody has to be warned.
     if today.day == day {
         let limit: Option<Micros> = budget.and_then(|budget| budget.daily);
-        tell(tx, &Scene { workspace, limit, today, now }, &mut whole, false).await?;
+        tell(tx, &Scene { workspace, limit, today, now }, &mut whole).await?;
     }
     tx.scope(workspace).ledger().save_counters(day, None, &whole).await?;
     tx.scope(workspace).ledger().save_counters(day, Some(user), &own).await?;

@@ -37,17 +37,30 @@ async fn members_are_warned_at_four_fifths_and_told_at_all_once_a_day() {
 }
 
 #[tokio::test]
-async fn the_first_refusal_is_told_although_it_changed_nothing_else() {
+async fn a_call_that_is_refused_is_no_news_and_takes_none_away() {
     let world = lab(Some(daily(1_000))).await;
-    spend(&world, 100).await;
-    assert!(reserve(&world.house, "bob", 901).await.is_err());
-    assert_eq!(heard(&world).await, ["BUDGET_REACHED"]);
-    assert_eq!(tally(&world.house).await, (100, 0));
+    assert!(reserve(&world.house, "bob", 1_000_000).await.is_err(), "one member asks for too much");
+    let held = reserve(&world.house, "ann", 1_000).await.unwrap();
+    assert!(reserve(&world.house, "bob", 1).await.is_err(), "all is set aside, and nothing spent");
+    assert_eq!(heard(&world).await, [""; 0]);
+    budgets::settle(&world.house, &held, used(800)).await.unwrap();
+    assert!(reserve(&world.house, "bob", 201).await.is_err());
+    assert_eq!(heard(&world).await, ["BUDGET_WARNING"]);
     let world = world.reopened().await;
-    assert!(reserve(&world.house, "bob", 901).await.is_err());
-    assert_eq!(heard(&world).await, ["BUDGET_REACHED"], "it was committed with the note that it was told");
-    spend(&world, 700).await;
-    assert_eq!(heard(&world).await, ["BUDGET_REACHED", "BUDGET_WARNING"]);
+    spend(&world, 200).await;
+    assert_eq!(heard(&world).await, ["BUDGET_WARNING", "BUDGET_REACHED"], "when all is spent");
+}
+
+#[tokio::test]
+async fn a_limit_that_is_set_below_what_is_spent_is_told_when_more_is() {
+    let world = lab(Some(daily(1_000))).await;
+    spend(&world, 500).await;
+    let held = reserve(&world.house, "ann", 100).await.unwrap();
+    world.declare(declaration(LAB, Some(daily(400)))).await;
+    assert!(reserve(&world.house, "bob", 1).await.is_err());
+    assert_eq!(heard(&world).await, [""; 0]);
+    budgets::settle(&world.house, &held, used(1)).await.unwrap();
+    assert_eq!(heard(&world).await, ["BUDGET_WARNING", "BUDGET_REACHED"]);
 }
 
 #[tokio::test]

@@ -149,8 +149,8 @@ impl Pair {
         self.sum(of, |call| if call.state == State::Open { call.reserved } else { 0 })
     }
 
-    /// Notes what the members must hear now.
-    fn tell(&mut self, refused: bool) {
+    /// Notes what the members must hear now that something was spent.
+    fn tell(&mut self) {
         let Some(limit) = self.daily.map(u128::from) else { return };
         let day = self.today();
         let spent = self.spent(day, None);
@@ -159,7 +159,7 @@ impl Pair {
             *warned = true;
             self.alerts.push("BUDGET_WARNING");
         }
-        if !*reached && (refused || spent > 0 && spent >= limit) {
+        if !*reached && spent > 0 && spent >= limit {
             *reached = true;
             self.alerts.push("BUDGET_REACHED");
         }
@@ -211,7 +211,7 @@ impl Pair {
         }
         (call.state, call.spent) = (state, sum);
         if call.day == today {
-            self.tell(false);
+            self.tell();
         }
     }
 
@@ -231,14 +231,12 @@ impl Pair {
             let refusal = outcome.unwrap_err().into_refusal();
             assert_eq!(refusal.code, Code::BudgetExceeded);
             assert_eq!(refusal.details["whose"], if by_workspace { "workspace" } else { "member" });
-            self.tell(by_workspace);
         } else {
             let reservation = outcome.unwrap();
             assert_eq!(reservation.reserved.map(|sum| u128::from(sum.0)), price.map(|_| estimate));
             self.reservations.push(reservation);
             let overdue_ms = self.now_ms() + OVERDUE_AFTER_S.cast_signed() * 1000;
             self.calls.push(Call { who, day, price, reserved: estimate, spent: 0, state: State::Open, overdue_ms });
-            self.tell(false);
         }
     }
 

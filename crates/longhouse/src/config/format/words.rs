@@ -38,13 +38,19 @@ pub(crate) static SNOWFLAKE: Word =
 pub(crate) static FREE_ID: Word =
     word("^[^\\x00-\\x1f\\x7f-\\x9f]+$", PLACE_LONGEST, "an id of at least one character on one line");
 pub(crate) static HOST: Word = word("^(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9.-]+)$", 253, "a host name without port");
-pub(crate) static URL_WORD: Word =
-    word("^https?://[^\\s/?#@]+(/[^\\s?#]*)?$", 2_048, "an address beginning with `http://` or `https://`");
+pub(crate) static URL_WORD: Word = word(
+    "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",
+    2_048,
+    "an address beginning with `http://` or `https://`, without user, `?` and `#`",
+);
 pub(crate) static WEBSOCKET_URL_WORD: Word =
     word("^wss?://[^\\s/?#@]+(/[^\\s#]*)?$", 2_048, "an address beginning with `ws://` or `wss://`");
 pub(crate) static PATH_WORD: Word = word("^[^\\x00-\\x1f]+$", 1_024, "a path");
-pub(crate) static STORAGE_URL: Word =
-    word("^(sqlite|postgres(ql)?://\\S+)$", 2_048, "`sqlite`, or an address beginning with `postgres://`");
+pub(crate) static STORAGE_URL: Word = word(
+    "^(sqlite|postgres(ql)?://[^\\s#]+)$",
+    2_048,
+    "`sqlite`, or an address beginning with `postgres://`, `#` as `%23`",
+);
 pub(crate) static BUS_URL: Word =
     word("^(memory|nats://\\S+)$", 2_048, "`memory`, or an address beginning with `nats://`");
 pub(crate) static VECTORS_URL: Word =

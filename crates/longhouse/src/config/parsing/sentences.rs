@@ -42,6 +42,10 @@ pub(super) fn problem(error: &ScanError, text: &str) -> Problem {
             ("this does not fit the list around it", "`- ` indented like its neighbours")
         }
         ErrorKind::RecursionLimitExceeded => ("lists and maps are nested too deeply", "at most 32 levels"),
+        ErrorKind::MissingAnchorOrAliasName => ("`*` and `&` mean something else to YAML", "quotation marks: `\"*\"`"),
+        ErrorKind::UnexpectedCharacter { character: '@' | '`' } => {
+            ("a value may not begin with this character", "quotation marks around it; where an id is meant, its number")
+        }
         ErrorKind::DirectiveDisallowed => ("a line beginning with `%`", "no directives"),
         _ => return Problem::new(spot, format!("this is not YAML: {}", error.kind())),
     };

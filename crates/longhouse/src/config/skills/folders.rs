@@ -2,7 +2,7 @@
 
 use super::{DOCUMENT, Loading, revealed, unreadable};
 use crate::config::files;
-use crate::config::problems::{Problem, Spot, quoted};
+use crate::config::problems::{Problem, Spot};
 use domain::skills::{ALL_LARGEST_BYTES, FILE_LARGEST_BYTES, FILES_MOST, Skill, reveal};
 use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 use std::io;
@@ -160,31 +160,23 @@ impl Walk<'_> {
         let read = folder.file(name).and_then(|file| files::read_beginning(file, BEGINNING_BYTES));
         let bytes = match read {
             Ok(bytes) => bytes,
-            Err(error) => return self.loading.problems.push(unreadable(&shown, &error)),
+            Err(error) => return self.warn(path, &format!("{}; agents do not see it", files::why(&error))),
         };
-        // A picture is no mistake, however large.
+        // Skills are made for many programs: what is more than agents here can load is no mistake of the file.
         if !is_text(&bytes) {
             return self.warn(path, "not UTF-8 text; agents do not see it");
         }
-        if self.skill.files.len() == FILES_MOST {
-            let problem = Problem::new(Spot::START, format!("the skill has too many files, from {} on", quoted(path)));
-            let problem = problem.expected(format!("at most {FILES_MOST}")).in_file(self.shown);
-            // Once is enough.
-            if !self.loading.problems.iter().any(|known| known.expected == problem.expected) {
-                self.loading.problems.push(problem);
-            }
-            return;
-        }
         if bytes.len() > FILE_LARGEST_BYTES {
-            let message = format!("cannot be read: {}", files::too_large(FILE_LARGEST_BYTES));
-            return self.loading.problems.push(Problem::new(Spot::START, message).in_file(&shown));
+            let message = format!("{}; agents do not see it", files::too_large(FILE_LARGEST_BYTES));
+            return self.warn(path, &message);
+        }
+        let is_full = self.skill.files.len() == FILES_MOST || self.bytes + bytes.len() > ALL_LARGEST_BYTES;
+        if is_full {
+            let limits = format!("{FILES_MOST} files and {} KiB in all", ALL_LARGEST_BYTES / 1024);
+            return self.warn(path, &format!("beyond what is kept of a skill, {limits}; agents do not see it"));
         }
         let text = String::from_utf8_lossy(&bytes);
         self.bytes += text.len();
-        if self.bytes > ALL_LARGEST_BYTES {
-            let problem = Problem::new(Spot::START, "the skill's files are too large together").in_file(self.shown);
-            return self.loading.problems.push(problem.expected("at most 256 KiB with the text of SKILL.md"));
-        }
         let text = revealed(&text, 1, &shown, self.loading);
         self.skill.files.insert(reveal(path).0, text);
     }
