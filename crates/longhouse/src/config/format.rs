@@ -3,7 +3,7 @@
 mod words;
 
 use super::shapes::{Fields, Shape, field, fields, list, required};
-use domain::workspaces::CHANNELS;
+use domain::workspaces::{BINDINGS_MOST, CHANNELS, NAMES_MOST, PATTERNS_MOST};
 pub(crate) use words::MODEL_PATTERN;
 use words::*;
 
@@ -44,26 +44,26 @@ static ROLE_SHAPE: Shape = fields(&[
     field("deny", &TOOLS, "The tools that it may not use in any case."),
     field("rights", &list(&Shape::Choice(&["approve"]), 8), "`approve`: may approve for others in its workspaces."),
 ]);
-static TOOLS: Shape = list(&Shape::Text(&TOOL), 256);
+static TOOLS: Shape = list(&Shape::Text(&TOOL), PATTERNS_MOST);
 
 static WORKSPACES: Shape = Shape::Names { name: &WORKSPACE, each: &WORKSPACE_SHAPE, most: 1_000 };
 static WORKSPACE_SHAPE: Shape = fields(&[
-    field("description", &Shape::Text(&LINE), "What it is for."),
+    field("description", &Shape::Text(&DESCRIPTION), "What it is for."),
     field("members", &list(&Shape::Text(&USER), 1_000), "Who belongs to it."),
     field("model", &Shape::Text(&MODEL), "The model of its agents."),
-    field("nodes", &list(&Shape::Text(&NODE), 64), "The nodes that may serve it."),
+    field("nodes", &list(&Shape::Text(&NODE), NAMES_MOST), "The nodes that may serve it."),
     field("tools", &TOOL_RULES, "What its agents may use; nothing if not given."),
-    field("skills", &list(&Shape::Text(&SKILL), 64), "The skills that its agents see."),
+    field("skills", &list(&Shape::Text(&SKILL), NAMES_MOST), "The skills that its agents see."),
     field("budget", &BUDGET, "How much may be spent in a day; no limit if not given."),
-    field("bindings", &list(&BINDING, 256), "The chats and channels that belong to it."),
+    field("bindings", &list(&BINDING, BINDINGS_MOST), "The chats and channels that belong to it."),
     field("key_conventions", &list(&KEY_CONVENTION, 100), "Keys of the shared context that agents are told about."),
 ]);
 static PERSONAL: Shape = fields(&[
-    field("description", &Shape::Text(&LINE), "What it is for."),
+    field("description", &Shape::Text(&DESCRIPTION), "What it is for."),
     field("model", &Shape::Text(&MODEL), "The model of its agents."),
-    field("nodes", &list(&Shape::Text(&NODE), 64), "The nodes that may serve it."),
+    field("nodes", &list(&Shape::Text(&NODE), NAMES_MOST), "The nodes that may serve it."),
     field("tools", &TOOL_RULES, "What its agents may use; `filesystem.*` and `exec.sandboxed` if not given."),
-    field("skills", &list(&Shape::Text(&SKILL), 64), "The skills that its agents see."),
+    field("skills", &list(&Shape::Text(&SKILL), NAMES_MOST), "The skills that its agents see."),
     field("budget", &PERSONAL_BUDGET, "How much may be spent in a day; 5 dollars if not given."),
     field("key_conventions", &list(&KEY_CONVENTION, 100), "Keys of the shared context that agents are told about."),
 ]);
@@ -115,7 +115,7 @@ static PLUGIN: Shape = Shape::Fields(Fields {
         required("caps", &TOOLS, "The capabilities it is granted; a tool outside them is never callable."),
         field(
             "approval",
-            &Shape::Either(&[Shape::Choice(&["never", "always"]), list(&Shape::Text(&TOOL), 256)]),
+            &Shape::Either(&[Shape::Choice(&["never", "always"]), list(&Shape::Text(&TOOL), PATTERNS_MOST)]),
             "Which of its tools wait for a person; `never` if not given.",
         ),
         field("env", &list(&Shape::Variable, 64), "The environment variables that it is given, by name."),

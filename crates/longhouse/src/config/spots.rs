@@ -9,24 +9,33 @@ use domain::ids::UserId;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Positions by dotted path: each section, each user and each workspace.
+/// Positions by dotted path: each section, each user, each account, each workspace and its parts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Spots(BTreeMap<String, Spot>);
 
 impl Spots {
     pub(crate) fn of(root: &Node) -> Self {
-        let mut spots: BTreeMap<String, Spot> =
-            root.entries().iter().map(|entry| (entry.key.clone(), entry.key_spot)).collect();
+        let mut spots = Self::default();
+        spots.add("", root);
         for entry in section(root, "users") {
             // `sean` and `usr_sean` are one person.
             let id = UserId::parse(&entry.key);
-            let name = id.as_ref().map_or(entry.key.as_str(), UserId::name);
-            spots.insert(format!("users.{name}"), entry.key_spot);
+            let path = format!("users.{}", id.as_ref().map_or(entry.key.as_str(), UserId::name));
+            spots.add(&format!("{path}."), &entry.value);
+            if let Some(accounts) = entry.value.get("identities") {
+                spots.add(&format!("{path}.identities."), accounts);
+            }
+            spots.0.insert(path, entry.key_spot);
         }
         for entry in section(root, "workspaces") {
-            spots.insert(format!("workspaces.{}", entry.key), entry.key_spot);
+            spots.add(&format!("workspaces.{}.", entry.key), &entry.value);
+            spots.0.insert(format!("workspaces.{}", entry.key), entry.key_spot);
         }
-        Self(spots)
+        spots
+    }
+
+    fn add(&mut self, above: &str, map: &Node) {
+        self.0.extend(map.entries().iter().map(|entry| (format!("{above}{}", entry.key), entry.key_spot)));
     }
 
     /// The nearest place that the file has for a path: it may say nothing of what is missing.
@@ -68,7 +77,8 @@ mod tests {
 
     #[test]
     fn what_the_house_refuses_is_told_where_the_file_says_it() {
-        let scene = Scene::new("users:\n  usr_wife: {}\nworkspaces:\n  lab: {}\n");
+        let scene =
+            Scene::new("users:\n  usr_wife: { identities: { http: w } }\nworkspaces:\n  lab: { members: [] }\n");
         let said = |problems: serde_json::Value| {
             let refusal = Refusal::new(Code::RulesConflict, "all of it").with("problems", problems);
             let folder = format!("{}/", scene.file().parent().unwrap().display());
@@ -78,11 +88,23 @@ mod tests {
         let problems = json!([
             {"text": "taken", "about": "workspaces.lab"},
             {"text": "removed", "about": "users.wife"},
+            {"text": "given", "about": "users.wife.identities.http"},
+            {"text": "not there", "about": "workspaces.lab.members"},
+            {"text": "bound", "about": "workspaces.lab.bindings"},
             {"text": "nobody is admin", "about": "users"},
             {"text": "elsewhere", "about": "roles.cook"},
             "an older word",
         ]);
-        let expected = ["1:1: an older word", "1:1: elsewhere", "1:1: nobody is admin", "2:3: removed", "4:3: taken"];
+        let expected = [
+            "1:1: an older word",
+            "1:1: elsewhere",
+            "1:1: nobody is admin",
+            "2:3: removed",
+            "2:29: given",
+            "4:3: bound",
+            "4:3: taken",
+            "4:10: not there",
+        ];
         assert_eq!(said(problems), expected.map(|line| format!("longhouse.yaml:{line}")));
         assert_eq!(said(json!(null)), ["longhouse.yaml:1:1: all of it"]);
     }

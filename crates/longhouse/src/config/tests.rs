@@ -265,3 +265,21 @@ fn the_rows_are_found_though_the_rest_is_wrong() {
     assert_eq!(storage_url(&scene.file()).unwrap().as_deref(), Some("postgres://u:p@h/db"));
     assert!(storage_url(&Scene::new("a: [").file()).is_err());
 }
+
+#[test]
+fn a_named_skill_must_be_right_and_another_is_only_told_of() {
+    let scene = Scene::new(WHOLE).with_skills(&SKILLS);
+    std::fs::write(scene.0.path().join("skills/household/SKILL.md"), "no front matter").unwrap();
+    let warnings = scene.warnings();
+    assert!(
+        warnings.iter().any(|line| line.starts_with("skills/household/SKILL.md:1:1: there is no front matter")),
+        "{warnings:#?}"
+    );
+    std::fs::write(scene.0.path().join("skills/monitoring/SKILL.md"), "---\nname: other\n---\n").unwrap();
+    let problems = scene.problems();
+    assert_eq!(problems.len(), 2, "{problems:#?}");
+    assert!(
+        problems.iter().any(|line| line.starts_with("skills/monitoring/SKILL.md:2:7: the name `other`")),
+        "{problems:#?}"
+    );
+}

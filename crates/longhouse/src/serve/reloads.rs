@@ -74,15 +74,12 @@ impl ConfigFile {
                 return Ok(false);
             }
         };
-        match rules::apply(house, loaded.declaration.clone(), &origin(&loaded)).await {
-            Ok(_) => {}
-            Err(error) => {
-                let Some(refusal) = of_file(&error) else {
-                    return Err(error).context("the configuration could not be put in force");
-                };
-                say_refused(&loaded.problems_of(refusal));
-                return Ok(false);
-            }
+        if let Err(error) = rules::apply(house, loaded.declaration.clone(), &origin(&loaded)).await {
+            let Some(refusal) = of_file(&error) else {
+                return Err(error).context("the configuration could not be put in force");
+            };
+            say_refused(&loaded.problems_of(refusal));
+            return Ok(false);
         }
         accept(house, &loaded);
         self.loaded = Some(loaded);
@@ -239,3 +236,6 @@ async fn changed(watching: Option<&Watching>) {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests;

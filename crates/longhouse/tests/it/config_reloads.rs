@@ -211,7 +211,7 @@ fn links_in_a_skill_are_not_watched() {
 fn what_the_house_refuses_has_its_place_in_the_file() {
     let running = Running::start(Home::new(ONE));
     running.server.cli(&["user", "add", "anna"]);
-    running.server.cli(&["user", "remove", "anna", "--yes"]);
+    running.server.cli(&["user", "remove", "anna"]);
     running.home.write("workspaces: { lab: { members: [owner] } }\nusers:\n  sean: { role: admin }\n  anna: {}\n");
     running.waits_for("the refusal", |running| running.log().contains("the configuration stays as it was: 1 problem"));
     let log = running.log();

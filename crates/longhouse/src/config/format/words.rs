@@ -2,6 +2,7 @@
 //! two together.
 
 use crate::config::shapes::Word;
+use domain::workspaces::{DESCRIPTION_LONGEST, NAME_LONGEST, PLACE_LONGEST};
 
 const fn word(pattern: &'static str, longest: usize, expected: &'static str) -> Word {
     Word { pattern, longest, expected }
@@ -15,26 +16,27 @@ pub(crate) static WORKSPACE: Word = word("^[a-z0-9_-]+$", 64, "a workspace's nam
 pub(crate) static NAME: Word =
     word("^[a-z][a-z0-9_-]*$", 64, "a name: a letter, then at most 63 of a-z, 0-9, `_` and `-`");
 pub(crate) static NODE: Word =
-    word("^[A-Za-z0-9][A-Za-z0-9._-]*$", 64, "a node's name: 1 to 64 letters, digits, `.`, `_`, `-`");
+    word("^[A-Za-z0-9][A-Za-z0-9._-]*$", NAME_LONGEST, "a node's name: letters, digits, `.`, `_`, `-`");
 pub(crate) static SKILL: Word =
     word("^[a-z0-9]+(-[a-z0-9]+)*$", 64, "a skill's name: 1 to 64 of a-z and 0-9, with single hyphens between");
 pub(crate) static TOOL: Word =
     word("^(\\*|[a-z0-9_]+(\\.[a-z0-9_]+)*(\\.\\*)?)$", 128, domain::capabilities::ToolPattern::EXPECTED);
 pub(crate) static MODEL: Word =
-    word("^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$", 128, "the name of a model such as `claude-opus-4-6`");
+    word("^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$", NAME_LONGEST, "the name of a model such as `claude-opus-4-6`");
 pub(crate) static MODEL_PATTERN: Word =
-    word("^[A-Za-z0-9*][A-Za-z0-9._:/@+*-]*$", 128, "the name of a model, or a pattern such as `gpt-*`");
+    word("^[A-Za-z0-9*][A-Za-z0-9._:/@+*-]*$", NAME_LONGEST, "the name of a model, or a pattern such as `gpt-*`");
+pub(crate) static DESCRIPTION: Word = word("^[^\\x00-\\x1f\\x7f-\\x9f]*$", DESCRIPTION_LONGEST, "one line of text");
 pub(crate) static LINE: Word = word("^[^\\x00-\\x1f\\x7f-\\x9f]*$", 500, "one line of at most 500 characters");
 pub(crate) static ARGUMENT: Word = word("^[^\\x00]*$", 4_096, "text of at most 4096 characters");
 pub(crate) static KEY: Word =
     word("^[a-z0-9_]+(:[a-z0-9_]+)?$", 64, "a key: 1 to 64 of a-z, 0-9 and `_`, or `namespace:key`");
 pub(crate) static TIME_ZONE: Word = word("^[A-Za-z0-9_+/-]+$", 64, "a time zone such as `Europe/Berlin`");
 pub(crate) static NUMERIC_ID: Word =
-    word("^(0|-?[1-9][0-9]{0,19})$", 21, "the provider's numeric id, a handle will not do");
+    word("^-?[1-9][0-9]{0,19}$", 21, "the provider's numeric id, a handle will not do");
 pub(crate) static SNOWFLAKE: Word =
-    word("^(0|[1-9][0-9]{0,19})$", 20, "the provider's numeric id without a sign, a handle will not do");
+    word("^[1-9][0-9]{0,19}$", 20, "the provider's numeric id without a sign, a handle will not do");
 pub(crate) static FREE_ID: Word =
-    word("^[^\\x00-\\x1f\\x7f-\\x9f]+$", 256, "an id of at least one character on one line");
+    word("^[^\\x00-\\x1f\\x7f-\\x9f]+$", PLACE_LONGEST, "an id of at least one character on one line");
 pub(crate) static HOST: Word = word("^(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9.-]+)$", 253, "a host name without port");
 pub(crate) static URL_WORD: Word = word(
     "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",
@@ -61,6 +63,11 @@ mod tests {
     use domain::ids::{UserId, WorkspaceId};
     use domain::keys::Key;
     use domain::roles::Role;
+    use domain::workspaces::Identity;
+
+    fn is_identity(channel: &str, id: &str) -> bool {
+        Identity { channel: channel.to_owned(), id: id.to_owned() }.check().is_ok()
+    }
 
     #[test]
     fn words_and_the_rules_of_the_domain_agree() {
@@ -92,14 +99,25 @@ mod tests {
             "0day",
             "a\n",
             "k8s.pods.list",
+            "007",
+            "-0",
+            "-5",
+            "222",
+            "+5",
+            "12345678901234567890",
+            "123456789012345678901",
+            " a",
         ];
         type Rule = fn(&str) -> bool;
-        let rules: [(&Word, Rule); 5] = [
+        let rules: [(&Word, Rule); 8] = [
             (&USER, |text| UserId::parse(text).is_ok()),
             (&ROLE, |text| Role::parse(text).is_ok()),
             (&WORKSPACE, |text| WorkspaceId::parse(text).is_ok()),
             (&TOOL, |text| ToolPattern::parse(text).is_some()),
             (&KEY, |text| Key::parse(text, true).is_ok()),
+            (&NUMERIC_ID, |text| is_identity("telegram", text)),
+            (&SNOWFLAKE, |text| is_identity("discord", text)),
+            (&FREE_ID, |text| is_identity("http", text)),
         ];
         for (word, rule) in rules {
             let pattern = regex::Regex::new(word.pattern).unwrap();

@@ -6,7 +6,7 @@ use crate::config::nodes::Node;
 use crate::config::problems::{Problem, quoted};
 use domain::budgets::{has_limits, is_time_zone};
 use domain::prices::price_of;
-use domain::workspaces::personal_defaults;
+use domain::workspaces::personal_template;
 
 pub(super) fn find(root: &Node, findings: &mut Findings) {
     let models = models(root);
@@ -15,7 +15,7 @@ pub(super) fn find(root: &Node, findings: &mut Findings) {
         let own = settings(&scope.value);
         // Everybody's own workspace has a budget without being given one.
         let is_template = root.entry("personal").is_some_and(|personal| std::ptr::eq(personal, scope));
-        let budget = if is_template { own.or(personal_defaults()).budget } else { own.budget };
+        let budget = if is_template { personal_template(own).budget } else { own.budget };
         let limited = has_limits(budget.as_ref());
         if let Some(node) = scope.value.get("model").filter(|_| limited)
             && let Some(model) = node.text()

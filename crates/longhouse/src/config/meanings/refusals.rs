@@ -14,19 +14,24 @@ pub(super) fn find(root: &Node, findings: &mut Findings) {
     let told = findings.problems.iter().filter(|problem| problem.file.is_empty()).map(|problem| problem.spot).collect();
     let mut last = Last { told, problems: Vec::new() };
     for scope in scopes(root) {
-        last.check(&scope.value, settings(&scope.value).check());
+        if let Err(refusal) = settings(&scope.value).check() {
+            let part = field(&scope.value, &refusal).unwrap_or(&scope.value);
+            last.tell(part, part.spot, refusal);
+        }
     }
     for workspace in section(root, "workspaces") {
         for node in workspace.value.get("bindings").map(Node::list).unwrap_or_default() {
-            if let Some(binding) = binding(node) {
-                last.check(node, binding.place.check());
+            if let Some(Err(refusal)) = binding(node).map(|binding| binding.place.check()) {
+                last.tell(node, field(node, &refusal).unwrap_or(node).spot, refusal);
             }
         }
     }
     for user in section(root, "users") {
         for account in user.value.get("identities").map(Node::entries).unwrap_or_default() {
             let Some(id) = account.value.text() else { continue };
-            last.check(&account.value, Identity { channel: account.key.clone(), id: id.to_owned() }.check());
+            if let Err(refusal) = (Identity { channel: account.key.clone(), id: id.to_owned() }).check() {
+                last.tell(&account.value, account.value.spot, refusal);
+            }
         }
     }
     findings.problems.append(&mut last.problems);
@@ -38,11 +43,10 @@ struct Last {
 }
 
 impl Last {
-    fn check(&mut self, node: &Node, checked: domain::Result<()>) {
-        let Err(refusal) = checked else { return };
-        let place = field(node, &refusal).unwrap_or(node);
-        if !is_within(place, &self.told) {
-            self.problems.push(Problem::new(place.spot, refusal.message));
+    /// `about`: what is refused as a whole.
+    fn tell(&mut self, about: &Node, spot: Spot, refusal: Refusal) {
+        if !is_within(about, &self.told) {
+            self.problems.push(Problem::new(spot, refusal.message));
         }
     }
 }
@@ -51,7 +55,7 @@ impl Last {
 fn field<'a>(node: &'a Node, refusal: &Refusal) -> Option<&'a Node> {
     let name = refusal.details.get("field").and_then(Value::as_str)?;
     let name = name.rsplit('.').next()?;
-    node.get(name).or_else(|| node.at(&["budget", name]))
+    [node.get(name), node.at(&["budget", name]), node.at(&["tools", name])].into_iter().flatten().next()
 }
 
 fn is_within(node: &Node, spots: &BTreeSet<Spot>) -> bool {

@@ -141,7 +141,7 @@ fn a_skill_has_its_limits() {
 }
 
 #[test]
-fn a_large_picture_is_told_of_like_a_small_one_and_a_large_text_is_wrong() {
+fn what_is_too_large_is_told_of_and_left_out_be_it_a_picture_or_a_text() {
     let library = Library::new();
     let mut picture = b"GIF89a".repeat(20_000);
     picture.push(0xff);

@@ -1,6 +1,6 @@
 //! Files that are wrong, each with the place and the sentence that a person gets.
 
-use super::{SKILLS, Scene, WHOLE};
+use super::Scene;
 use std::time::{Duration, Instant};
 
 /// The text, where it is wrong, and a part of what is said.
@@ -166,6 +166,18 @@ const CASES: &[Case] = &[
         (2, 49),
         "telegram's numeric id of the chat",
     ),
+    (
+        "workspaces:\n  w: { bindings: [{ channel: http, chat_id: \"a\\u200bb\" }] }\n",
+        (2, 45),
+        "a place of this channel is a `chat_id` and nothing else",
+    ),
+    ("users:\n  a: { identities: { http: \"a\\u200bb\" } }\n", (2, 28), "an identity is the provider's own"),
+    (
+        "workspaces:\n  w: { members: [owner], description: \"a\\u200bb\" }\n",
+        (2, 39),
+        "`description` has characters that nobody sees",
+    ),
+    ("personal: { budget: { timezone: UTC }, model: mystery-9 }\n", (1, 47), "has no known price"),
     // skills
     (
         "skills_dir: ./elsewhere\nworkspaces:\n  w: { skills: [sow] }\n",
@@ -286,22 +298,4 @@ fn files_of_nothing_but_mistakes_are_answered_soon() {
         assert_eq!(Scene::new(&text).problems().len(), mistakes);
         assert!(started.elapsed() < Duration::from_secs(10), "{:?} for {mistakes}", started.elapsed());
     }
-}
-
-#[test]
-fn a_named_skill_must_be_right_and_another_is_only_told_of() {
-    let scene = Scene::new(WHOLE).with_skills(&SKILLS);
-    std::fs::write(scene.0.path().join("skills/household/SKILL.md"), "no front matter").unwrap();
-    let warnings = scene.warnings();
-    assert!(
-        warnings.iter().any(|line| line.starts_with("skills/household/SKILL.md:1:1: there is no front matter")),
-        "{warnings:#?}"
-    );
-    std::fs::write(scene.0.path().join("skills/monitoring/SKILL.md"), "---\nname: other\n---\n").unwrap();
-    let problems = scene.problems();
-    assert_eq!(problems.len(), 2, "{problems:#?}");
-    assert!(
-        problems.iter().any(|line| line.starts_with("skills/monitoring/SKILL.md:2:7: the name `other`")),
-        "{problems:#?}"
-    );
 }
