@@ -113,9 +113,21 @@ fn read(path: &Path, findings: &mut Findings) -> Option<Node> {
             return None;
         }
     };
+    if says_nothing(&bytes) {
+        // A file that is being written, or was cut off, must not shut the house.
+        let problem = Problem::new(Spot::START, "the file says nothing");
+        findings.problems.push(problem.expected("at least one key such as `workspaces`, or `{}` if nothing is meant"));
+        return None;
+    }
     let parsed = parsing::parse(&bytes);
     findings.problems.extend(parsed.problems);
     parsed.root
+}
+
+/// Whether there is nothing but blank lines and comments.
+fn says_nothing(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    text.split(|byte| *byte == b'\n').all(|line| matches!(line.trim_ascii().first(), None | Some(b'#')))
 }
 
 /// A path as the file means it: from where the file is.

@@ -2,6 +2,7 @@
 
 use crate::cli::{Place, Serve};
 use crate::config::{self, KnownPeople, ProcessSettings};
+use crate::output;
 use anyhow::{Context, Result, anyhow, bail};
 use api::{Hosts, RateLimit};
 use domain::ids::UserId;
@@ -70,8 +71,15 @@ pub(crate) fn storage_url(place: &Place) -> Result<Option<String>> {
         return Ok(Some(url));
     }
     let Some(path) = config_file(place) else { return Ok(None) };
-    config::storage_url(&path)
-        .map_err(|problems| anyhow!("it is not known where the rows are\n{}", config::lines(&problems).join("\n")))
+    config::storage_url(&path).or_else(|problems| {
+        let problems = config::lines(&problems).join("\n");
+        // A file that is wrong must not keep an operator from a house that is plainly here.
+        if place.data_dir.join(service::data_dir::DATABASE).is_file() {
+            output::say(&format!("the configuration is not read:\n{problems}"));
+            return Ok(None);
+        }
+        Err(anyhow!("it is not known where the rows are\n{problems}"))
+    })
 }
 
 /// What holds for the process: flag before environment before file before default.

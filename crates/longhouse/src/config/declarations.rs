@@ -8,7 +8,9 @@ use domain::money::Micros;
 use domain::roles::{Right, Role, RoleRules};
 use domain::rules::{Declaration, DeclaredUser, DeclaredWorkspace, HouseRules, Models, Plugin, Price};
 use domain::sessions::KeyConvention;
-use domain::workspaces::{Binding, Budget, ChannelPlace, Identity, Reply, ToolRules, WorkspaceSettings};
+use domain::workspaces::{
+    Binding, Budget, ChannelPlace, Identity, Reply, ToolRules, WorkspaceSettings, personal_defaults,
+};
 use std::collections::BTreeMap;
 
 /// Everything but the skills, which are in folders of their own.
@@ -20,10 +22,21 @@ pub(crate) fn declaration(root: &Node) -> Declaration {
             roles: section(root, "roles").iter().map(|entry| (entry.key.clone(), role(&entry.value))).collect(),
             plugins: section(root, "plugins").iter().map(|entry| (entry.key.clone(), plugin(&entry.value))).collect(),
             models: models(root),
-            personal: root.get("personal").map(settings).unwrap_or_default(),
+            personal: root.get("personal").map(template).unwrap_or_default(),
             skills: BTreeMap::new(),
         },
     }
+}
+
+/// A template that only denies something allows what is built in.
+fn template(node: &Node) -> WorkspaceSettings {
+    let mut template = settings(node);
+    if let Some(tools) = &mut template.tools
+        && node.at(&["tools", "allow"]).is_none()
+    {
+        tools.allow = personal_defaults().tools.unwrap_or_default().allow;
+    }
+    template
 }
 
 /// The names of a section with what is below each.

@@ -202,13 +202,27 @@ fn a_budget_is_kept_of_models_whose_price_is_written_or_known() {
 }
 
 #[test]
-fn an_empty_file_says_nothing_and_is_right() {
-    for text in ["", "# nothing yet\n", "---\n", "users:\nworkspaces:\n", "\u{feff}"] {
+fn a_file_may_declare_nothing_but_has_to_say_so() {
+    for text in ["", "# nothing yet\n", "\n \n", "\u{feff}"] {
+        let problems = Scene::new(text).problems();
+        assert!(problems.len() == 1 && problems[0].contains("the file says nothing"), "{problems:?}");
+    }
+    for text in ["{}\n", "---\n", "users:\nworkspaces:\n"] {
         let loaded = Scene::new(text).accepted();
         assert_eq!(loaded.declaration, Declaration::default(), "{text:?}");
         assert_eq!(loaded.process, ProcessSettings::default());
         assert!(loaded.warnings.is_empty(), "{text:?}");
     }
+}
+
+#[test]
+fn a_template_that_only_denies_allows_what_is_built_in() {
+    let allow = |text: &str| {
+        let tools = Scene::new(text).accepted().declaration.house.personal.tools.unwrap();
+        tools.allow.patterns().iter().map(|pattern| pattern.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(allow("personal: { tools: { deny: [exec.*] } }\n"), ["filesystem.*", "exec.sandboxed"]);
+    assert!(allow("personal: { tools: { allow: [], deny: [exec.*] } }\n").is_empty());
 }
 
 #[test]
@@ -256,7 +270,7 @@ fn only_what_is_declared_makes_a_difference() {
     let digest = |text: &str| Scene::new(text).accepted().digest;
     assert_eq!(digest("users: { a: {} }\n"), digest("# words\nusers:\n  a: { role: member }\n"));
     assert_ne!(digest("users: { a: {} }\n"), digest("users: { a: { role: guest } }\n"));
-    assert_ne!(digest(""), digest("server: { rate_limit: off }\n"));
+    assert_ne!(digest("{}"), digest("server: { rate_limit: off }\n"));
 }
 
 #[test]

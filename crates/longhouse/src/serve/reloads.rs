@@ -135,11 +135,14 @@ impl ConfigFile {
 
     async fn apply(&mut self, house: &House, loaded: Loaded) {
         let origin = origin(&loaded);
-        if let Err(error) = rules::apply(house, loaded.declaration.clone(), &origin).await {
-            return match of_file(&error) {
-                Some(refusal) => self.refuse(house, &loaded.problems_of(refusal)),
-                None => self.fail(house, &origin, &error.to_string()),
-            };
+        match rules::apply(house, loaded.declaration.clone(), &origin).await {
+            Ok(taken) => tell_taken(taken),
+            Err(error) => {
+                return match of_file(&error) {
+                    Some(refusal) => self.refuse(house, &loaded.problems_of(refusal)),
+                    None => self.fail(house, &origin, &error.to_string()),
+                };
+            }
         }
         self.behind = None;
         accept(house, &loaded);
@@ -203,6 +206,20 @@ fn of_file(error: &service::Error) -> Option<&Refusal> {
     match error {
         service::Error::Refused(refusal) if refusal.code == Code::RulesConflict => Some(refusal),
         _ => None,
+    }
+}
+
+/// A line lost by accident is noticed sooner if what it shuts is said.
+fn tell_taken(taken: rules::Taken) {
+    let rules::Taken { people, workspaces, members } = taken;
+    let parts = [(people, "person", "out"), (workspaces, "workspace", "closed"), (members, "member", "taken out")];
+    let told: Vec<String> = parts
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, what, how)| format!("{} {how}", counted(count, what)))
+        .collect();
+    if !told.is_empty() {
+        tracing::warn!("the configuration takes away: {}", told.join(", "));
     }
 }
 

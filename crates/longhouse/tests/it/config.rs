@@ -85,7 +85,7 @@ fn a_check_is_read_by_programs_too() {
     let problem = &answer["problems"][0];
     assert_eq!((&problem["line"], &problem["column"]), (&1.into(), &1.into()));
     assert_eq!((problem["suggestion"].as_str(), &problem["file"]), (Some("users"), &home.config().to_str().into()));
-    home.write("");
+    home.write("{}\n");
     let right: Value = serde_json::from_slice(&home.check(&["--json"]).stdout).unwrap();
     assert_eq!((&right["ok"], right["problems"].as_array().map(Vec::len)), (&true.into(), Some(0)));
     let schema: Value = serde_json::from_str(&ok(&home.data(), &["config", "schema"])).unwrap();
@@ -100,7 +100,7 @@ fn the_file_is_the_named_one_or_the_usual_one_of_the_working_directory() {
         Command::new(LONGHOUSE).args(args).current_dir(home.path()).env_remove("LONGHOUSE_CONFIG").output().unwrap()
     };
     assert!(text(&in_folder(&["config", "check"]).stdout).starts_with("longhouse.yaml:1:1: unknown key"));
-    fs::write(home.path().join("other.yaml"), "").unwrap();
+    fs::write(home.path().join("other.yaml"), "{}\n").unwrap();
     assert_eq!(text(&in_folder(&["config", "check", "--config", "other.yaml"]).stdout), "ok\n");
     assert_eq!(text(&in_folder(&["config", "check", "other.yaml"]).stdout), "ok\n");
     let missing = in_folder(&["--config", "none.yaml", "config", "check"]);
@@ -114,7 +114,7 @@ fn the_file_is_the_named_one_or_the_usual_one_of_the_working_directory() {
 
 #[test]
 fn a_sessions_settings_are_not_taken_for_the_file() {
-    let home = Home::new("");
+    let home = Home::new("{}\n");
     let output = run(&home.data(), &["session", "create", "s", "--config", "{\"acl\": true}"]);
     assert!(output.status.code() == Some(2) && text(&output.stderr).contains("--settings"), "{}", text(&output.stderr));
     ok(
@@ -125,7 +125,7 @@ fn a_sessions_settings_are_not_taken_for_the_file() {
 
 #[test]
 fn what_is_not_a_file_is_refused_without_waiting() {
-    let home = Home::new("");
+    let home = Home::new("{}\n");
     for odd in ["/dev/zero", "/", "/dev/null"] {
         let output = run(&home.data(), &["config", "check", odd]);
         assert!(output.status.code() == Some(1) && text(&output.stdout).contains("not a file"), "{odd}");

@@ -68,6 +68,17 @@ fn an_edit_is_in_force_without_a_restart() {
 }
 
 #[test]
+fn a_file_that_was_emptied_shuts_nothing_and_what_an_edit_takes_away_is_said() {
+    let running = Running::start(Home::new(TWO));
+    running.home.write("");
+    running.waits_for("the refusal", |running| running.log().contains("the file says nothing"));
+    assert!(running.has("lab") && running.has("garden"));
+    running.home.write(ONE);
+    running.waits_for("the edit", |running| !running.has("garden"));
+    running.waits_for("the word", |running| running.log().contains("takes away: 1 workspace closed"));
+}
+
+#[test]
 fn a_file_that_is_replaced_or_linked_elsewhere_is_seen() {
     let home = Home::new(ONE);
     let running = Running::start(home);

@@ -240,7 +240,7 @@ fn all_mistakes_of_a_file_are_told_in_the_order_of_its_text() {
 #[test]
 fn what_is_not_a_file_is_refused_at_once() {
     let started = Instant::now();
-    let scene = Scene::new("");
+    let scene = Scene::new("{}");
     let pipe = scene.0.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let missing = scene.0.path().join("missing.yaml");
