@@ -8,8 +8,9 @@ use crate::settings::Process;
 use crate::{config, output, settings};
 use anyhow::{Context, Result};
 use api::{App, Options, Tls};
+use domain::money::Micros;
 use reloads::ConfigFile;
-use serde_json::json;
+use serde_json::{Value, json};
 use service::data_dir::SocketPath;
 use service::surroundings::Machine;
 use service::{Ctx, House, authority, housekeeping, sign_in};
@@ -102,10 +103,34 @@ fn print_config(place: &Place, file: &ConfigFile, process: &Process, wanted: Soc
         shown["skills_dir"] = json!(loaded.skills_dir);
         let mut declaration = serde_json::to_value(&loaded.declaration)?;
         declaration["house"]["skills"] = json!(loaded.declaration.house.skills.keys().collect::<Vec<_>>());
+        in_dollars(&mut declaration);
         shown["declaration"] = declaration;
     }
     output::print(true, &shown, |_| String::new())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows sums as the file has them, not as they are kept.
+fn in_dollars(value: &mut Value) {
+    let dollars = |sum: &Value| sum.as_u64().map(|micros| json!(Micros(micros).as_usd()));
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(in_dollars),
+        Value::Object(fields) => {
+            for (kept, shown) in [("daily", "daily_usd"), ("member_daily", "member_daily_usd")] {
+                if let Some(sum) = fields.get(kept).and_then(dollars) {
+                    fields.remove(kept);
+                    fields.insert(shown.to_owned(), sum);
+                }
+            }
+            for (name, value) in fields.iter_mut() {
+                match dollars(value) {
+                    Some(sum) if name.ends_with("_per_mtok") || name.starts_with("usr_") => *value = sum,
+                    _ => in_dollars(value),
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Opens the house in the data directory, building it if need be.

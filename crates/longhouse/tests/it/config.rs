@@ -236,7 +236,9 @@ fn flags_go_before_the_environment_before_the_file() {
     let home = Home::new(
         "storage: { url: \"postgres://longhouse:s3cret@db/house\" }\n\
          server: { public_url: \"https://file.example\", rate_limit: { per_second: 5 }, metrics_open: true, allowed_hosts: [f.example] }\n\
-         users: { sean: { identities: { telegram: 1111 } } }\n",
+         users: { sean: { identities: { telegram: 1111 } } }\n\
+         models: { prices: { own: { input_per_mtok: 0.5, output_per_mtok: 2 } } }\n\
+         workspaces: { lab: { members: [sean], budget: { daily_usd: 5.25, members: { sean: 1.5 } } } }\n",
     );
     let shown = |args: &[&str], environment: &[(&str, &str)]| -> Value {
         let mut command = command(&home.data());
@@ -255,6 +257,9 @@ fn flags_go_before_the_environment_before_the_file() {
         (&true.into(), &"f.example".into())
     );
     assert_eq!(file["declaration"]["users"]["usr_sean"]["identities"][0]["id"], "1111");
+    let budget = &file["declaration"]["workspaces"]["lab"]["settings"]["budget"];
+    assert_eq!(*budget, serde_json::json!({"daily_usd": 5.25, "members": {"usr_sean": 1.5}}));
+    assert_eq!(file["declaration"]["house"]["models"]["prices"]["own"]["input_per_mtok"], 0.5);
     let environment = [
         ("LONGHOUSE_PUBLIC_URL", "https://env.example"),
         ("LONGHOUSE_RATE_LIMIT", "7"),
