@@ -9,7 +9,9 @@ mod tools;
 pub use tools::{Decision, Layer, NODE_CAPABILITIES, Offer, Question, Reason, Source, decide};
 
 use crate::agents::{Agent, Audience, Visibility};
+use crate::ids::{UserId, WorkspaceId};
 use crate::items::{Item, ItemScope};
+use crate::projects::{Project, home_visibility};
 use crate::roles::Role;
 use crate::{Refusal, Result};
 
@@ -39,6 +41,28 @@ pub fn may_overwrite(found: &Item, source: &ItemScope, is_member: bool) -> Resul
         return Ok(());
     }
     Err(Refusal::forbidden("what lies under that key is not yours to replace: take another `target_key`"))
+}
+
+/// Its creator or an admin changes a project. A home project belongs to the workspace: admins change it, and in
+/// somebody's own workspace they themselves.
+pub fn may_manage(project: &Project, user: &UserId, role: &Role) -> Result<()> {
+    let is_own = project.workspace == WorkspaceId::personal(user);
+    match (project.is_home(), role) {
+        (_, Role::Admin) => Ok(()),
+        (true, _) if is_own => Ok(()),
+        (true, _) => Err(Refusal::forbidden("the home project belongs to the workspace: an admin changes it")),
+        (false, _) if project.created_by == *user => Ok(()),
+        (false, _) => Err(Refusal::forbidden("only the project's creator or an admin may do this")),
+    }
+}
+
+/// The agents of a home project are all of the kind that its workspace needs.
+pub fn may_have(project: &Project, visibility: Visibility) -> Result<()> {
+    let needed = home_visibility(&project.workspace);
+    if !project.is_home() || visibility == needed {
+        return Ok(());
+    }
+    Err(Refusal::invalid_field("visibility", format!("agents of this home project are {}", needed.as_str())))
 }
 
 /// A guest does not put up a sign for the whole house.

@@ -1,8 +1,10 @@
 //! Projects: a unit of work inside one workspace, which owns agents.
 
+use crate::agents::Visibility;
 use crate::ids::{ProjectId, UserId, WorkspaceId};
 use crate::sessions::{KeyConvention, check_conventions, check_text};
 use crate::times::Timestamp;
+use crate::workspaces::is_reserved;
 use crate::{Code, Refusal, Result};
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +59,11 @@ pub fn exists() -> Refusal {
 
 pub fn too_many() -> Refusal {
     Refusal::new(Code::StoreFull, format!("a workspace has at most {PROJECTS_MOST} projects: delete one first"))
+}
+
+/// In whose memory the agents of a home project work: in a workspace of several in one of their own.
+pub fn home_visibility(workspace: &WorkspaceId) -> Visibility {
+    if is_reserved(workspace.as_str()) { Visibility::Private } else { Visibility::Shared }
 }
 
 impl Project {

@@ -10,7 +10,7 @@ use domain::callers::{Caller, Credential};
 use domain::ids::{AgentId, WorkspaceId};
 use domain::items::ItemScope;
 use domain::platform_tools::WORKSPACE_PUBLISH;
-use domain::policy::{may_publish_from, may_show};
+use domain::policy::{may_have, may_publish_from, may_show};
 use domain::projects::Project;
 use domain::times::Timestamp;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl Operation for Create {
 
     async fn run(&self, tx: &mut Tx) -> Result<Agent> {
         let project = projects::find_managed(tx, &self.caller, &self.project).await?;
-        projects::home::may_have(&project, self.shape.visibility)?;
+        may_have(&project, self.shape.visibility)?;
         tx.about(project.id.as_str());
         if tx.scope(&project.workspace).agents(&project.id).count().await? >= AGENTS_MOST {
             return Err(rules::too_many().into());
@@ -191,7 +191,7 @@ impl Operation for Update {
         let project = projects::find_managed(tx, &self.caller, &self.path.project).await?;
         let before = find_in(tx, &project, &self.path.id_or_name).await?;
         let shape = AgentShape::of(&before).change(self.choice.clone())?;
-        projects::home::may_have(&project, shape.visibility)?;
+        may_have(&project, shape.visibility)?;
         may_show(&self.caller.role, shape.audience)?;
         if shape.visibility != before.visibility && has_data(tx, &before).await? {
             return Err(rules::has_data().into());

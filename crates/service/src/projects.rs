@@ -6,15 +6,14 @@ pub(crate) mod home;
 use crate::paging::{Listed, Page};
 use crate::workspaces::{self, require_member};
 use crate::{Ctx, Error, Result, agents, idempotency, rules, sessions};
-use domain::agents::{Agent, starter_pack};
+use domain::agents::{Agent, AgentShape, starter_pack};
 use domain::audit::AuditRecord;
 use domain::callers::{AgentRef, Caller, Credential, only_delivers};
 use domain::ids::{AgentId, ProjectId, UserId, WorkspaceId};
 use domain::projects::{self as words, PROJECTS_MOST, Project, ProjectChange};
-use domain::roles::Role;
 use domain::sessions::KeyConvention;
 use domain::times::Timestamp;
-use domain::{Code, Refusal};
+use domain::{Code, Refusal, policy};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -68,14 +67,8 @@ async fn find_own(tx: &mut Tx, user: &UserId, agent: &AgentRef, reference: &Proj
 /// Finds a project for a person who changes it.
 pub(crate) async fn find_managed(tx: &mut Tx, caller: &Caller, reference: &ProjectRef) -> Result<Project> {
     let project = find(tx, caller, reference).await?;
-    if project.is_home() {
-        home::may_manage(&project, caller)?;
-        return Ok(project);
-    }
-    if project.created_by == caller.user || caller.role == Role::Admin {
-        return Ok(project);
-    }
-    Err(Refusal::forbidden("only the project's creator or an admin may do this").into())
+    policy::may_manage(&project, &caller.user, &caller.role)?;
+    Ok(project)
 }
 
 /// A project with its agents.
@@ -83,6 +76,34 @@ pub(crate) async fn find_managed(tx: &mut Tx, caller: &Caller, reference: &Proje
 pub struct Staffed {
     pub project: Project,
     pub agents: Vec<Agent>,
+}
+
+impl Staffed {
+    fn new(ctx: &Ctx, workspace: WorkspaceId, name: String, starters: [AgentShape; 4]) -> Self {
+        let project = Project {
+            workspace,
+            id: ProjectId::generated(ctx.house.unique()),
+            name,
+            key_conventions: None,
+            created_by: ctx.caller.user.clone(),
+            created_at: ctx.now(),
+        };
+        let agents = starters.map(|shape| agents::made(&project, AgentId::generated(ctx.house.unique()), shape));
+        Self { project, agents: agents.into() }
+    }
+
+    async fn put(&self, tx: &mut Tx, caller: &Caller) -> Result<()> {
+        let Self { project, agents } = self;
+        if !tx.scope(&project.workspace).projects().create(project).await? {
+            return Err(words::exists().into());
+        }
+        for agent in agents {
+            tx.scope(&project.workspace).agents(&project.id).create(agent).await?;
+        }
+        let record = record(caller, "project.create", project, project.created_at);
+        tx.scope(&project.workspace).audit().append(record);
+        Ok(())
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -97,18 +118,10 @@ pub async fn create(ctx: &Ctx, input: CreateProject) -> Result<Staffed> {
     words::check_name(&input.name)?;
     let key_conventions = input.key_conventions.map(words::check_key_conventions).transpose()?;
     let workspace = workspaces::named(input.workspace.as_deref().unwrap_or("personal"), &ctx.caller.user)?;
-    let project = Project {
-        workspace: workspace.clone(),
-        id: ProjectId::generated(ctx.house.unique()),
-        name: input.name,
-        key_conventions,
-        created_by: ctx.caller.user.clone(),
-        created_at: ctx.now(),
-    };
     let model = rules::in_force(&ctx.house).await?.workspace(&workspace).model;
-    let agents = starter_pack(model.as_deref())
-        .map(|shape| agents::made(&project, AgentId::generated(ctx.house.unique()), shape));
-    let operation = Create { caller: ctx.caller.clone(), staffed: Staffed { project, agents: agents.into() } };
+    let mut staffed = Staffed::new(ctx, workspace.clone(), input.name, starter_pack(model.as_deref()));
+    staffed.project.key_conventions = key_conventions;
+    let operation = Create { caller: ctx.caller.clone(), staffed };
     idempotency::write(ctx, &workspace, operation).await
 }
 
@@ -122,23 +135,12 @@ impl Operation for Create {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Staffed> {
-        let Staffed { project, agents } = &self.staffed;
-        require_member(tx, &self.caller.user, &project.workspace).await?;
-        if tx.scope(&project.workspace).projects().count().await? >= PROJECTS_MOST {
+        let workspace = &self.staffed.project.workspace;
+        require_member(tx, &self.caller.user, workspace).await?;
+        if tx.scope(workspace).projects().count().await? >= PROJECTS_MOST {
             return Err(words::too_many().into());
         }
-        if !tx.scope(&project.workspace).projects().create(project).await? {
-            return Err(words::exists().into());
-        }
-        for agent in agents {
-            tx.scope(&project.workspace).agents(&project.id).create(agent).await?;
-        }
-        tx.scope(&project.workspace).audit().append(record(
-            &self.caller,
-            "project.create",
-            project,
-            project.created_at,
-        ));
+        self.staffed.put(tx, &self.caller).await?;
         Ok(self.staffed.clone())
     }
 }

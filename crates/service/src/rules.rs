@@ -46,22 +46,17 @@ pub struct Report {
 
 /// The rules as they are now.
 pub async fn in_force(house: &House) -> Result<Arc<Rules>> {
-    let (now, epoch) = (house.now(), *house.store().rights().borrow());
-    let held = house.rules().held.read().unwrap_or_else(PoisonError::into_inner).clone();
-    if let Some(held) = &held
-        && held.epoch == epoch
-        && now < held.looked_at.plus_ms(BELIEVED_MS)
-    {
-        return Ok(held.rules.clone());
+    if let Some(fresh) = held(house).filter(|held| held.is_fresh(house)) {
+        return Ok(fresh.rules);
     }
     // One reads them anew; the others wait for it, and find them here.
     let _turn = house.rules().loading.lock().await;
-    let now_held = house.rules().held.read().unwrap_or_else(PoisonError::into_inner).clone();
-    if let Some(other) = now_held.filter(|other| held.as_ref().is_none_or(|held| other.looked_at > held.looked_at))
-        && other.epoch == epoch
-    {
-        return Ok(other.rules);
+    let held = held(house);
+    if let Some(fresh) = held.as_ref().filter(|held| held.is_fresh(house)) {
+        return Ok(fresh.rules.clone());
     }
+    // Read before the rows are, so that a change in between is noticed the next time.
+    let (now, epoch) = (house.now(), *house.store().rights().borrow());
     let known = held.as_ref().map(|held| held.version);
     let (version, fresh) = house.store().scan(Load { known }).await?;
     let rules = match (fresh, held) {
@@ -72,6 +67,16 @@ pub async fn in_force(house: &House) -> Result<Arc<Rules>> {
     let held = Held { rules: rules.clone(), version, epoch, looked_at: now };
     *house.rules().held.write().unwrap_or_else(PoisonError::into_inner) = Some(held);
     Ok(rules)
+}
+
+fn held(house: &House) -> Option<Held> {
+    house.rules().held.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+impl Held {
+    fn is_fresh(&self, house: &House) -> bool {
+        self.epoch == *house.store().rights().borrow() && house.now() < self.looked_at.plus_ms(BELIEVED_MS)
+    }
 }
 
 /// Reads the rules, unless they are those that are known already.

@@ -1,10 +1,9 @@
 //! Sessions: made, archived and deleted by people, never by an agent's tool call.
 
 use crate::paging::{Listed, Page};
-use crate::projects::{self, ProjectRef, home};
+use crate::projects::{self, ProjectRef, Staffed, home};
 use crate::workspaces::{self, require_member};
 use crate::{Ctx, Error, Result, agents, idempotency, policy, rules, shared_context};
-use domain::agents::starter_pack;
 use domain::audit::AuditRecord;
 use domain::callers::{AgentRef, Caller, Credential, only_delivers};
 use domain::ids::{ProjectId, SessionId, UserId, WorkspaceId};
@@ -151,9 +150,9 @@ pub async fn create(ctx: &Ctx, input: CreateSession) -> Result<Session> {
         check_title(title)?;
     }
     let config = input.config.settle()?;
-    let place = Place::settle(ctx, input.project, input.workspace).await?;
-    let (caller, now, uid) = (ctx.caller.clone(), ctx.now(), ctx.house.unique().simple().to_string());
     let rules = rules::in_force(&ctx.house).await?;
+    let place = Place::settle(ctx, &rules, input.project, input.workspace)?;
+    let (caller, now, uid) = (ctx.caller.clone(), ctx.now(), ctx.house.unique().simple().to_string());
     let operation = Create { caller, now, id, uid, place, title: input.title, config, rules };
     idempotency::write(ctx, &WorkspaceId::personal(&ctx.caller.user), operation).await
 }
@@ -163,17 +162,16 @@ enum Place {
     Workspace(WorkspaceId),
     Project(ProjectRef),
     /// The workspace's own project, made if this is its first use.
-    Home(home::Blank),
+    Home(Staffed),
 }
 
 impl Place {
-    async fn settle(ctx: &Ctx, project: Option<String>, workspace: Option<String>) -> Result<Self> {
+    fn settle(ctx: &Ctx, rules: &Rules, project: Option<String>, workspace: Option<String>) -> Result<Self> {
         let user = &ctx.caller.user;
         match project {
             Some(name) if name == HOME => {
                 let workspace = workspaces::named(workspace.as_deref().unwrap_or("personal"), user)?;
-                let model = rules::in_force(&ctx.house).await?.workspace(&workspace).model;
-                Ok(Self::Home(home::Blank::new(ctx, &workspace, starter_pack(model.as_deref()))))
+                Ok(Self::Home(home::blank(ctx, workspace, rules)))
             }
             Some(id_or_name) => Ok(Self::Project(ProjectRef { id_or_name, workspace })),
             None => Ok(Self::Workspace(workspaces::named(workspace.as_deref().unwrap_or("personal"), user)?)),
@@ -181,14 +179,14 @@ impl Place {
     }
 
     /// The workspace, the project, and what the project says about keys.
-    async fn open(&self, tx: &mut Tx, caller: &Caller, now: Timestamp) -> Result<Opened> {
+    async fn open(&self, tx: &mut Tx, caller: &Caller) -> Result<Opened> {
         let project = match self {
             Self::Workspace(workspace) => {
                 require_member(tx, &caller.user, workspace).await?;
                 return Ok((workspace.clone(), None, None));
             }
             Self::Project(reference) => projects::find(tx, caller, reference).await?,
-            Self::Home(blank) => blank.open(tx, caller, now).await?,
+            Self::Home(blank) => home::open(tx, caller, blank).await?,
         };
         Ok((project.workspace, Some(project.id), project.key_conventions))
     }
@@ -213,7 +211,7 @@ impl Operation for Create {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Session> {
-        let (workspace, project, conventions) = self.place.open(tx, &self.caller, self.now).await?;
+        let (workspace, project, conventions) = self.place.open(tx, &self.caller).await?;
         let mut config = self.config.clone();
         config.key_conventions = config.key_conventions.or(conventions);
         if config.key_conventions.is_none() {

@@ -29,18 +29,17 @@ pub(crate) fn not_found() -> Refusal {
     Refusal::new(Code::UserNotFound, "there is no user of that name")
 }
 
-/// In whose name the house itself acts.
-pub(crate) fn operator_caller() -> Result<Caller> {
-    let user = UserId::parse(OWNER)?;
-    let participant = Participant::of_user(&user);
-    Ok(Caller { participant, user, role: Role::Admin, credential: Credential::Operator })
-}
-
 /// Makes the owner if nobody is there yet. Answers whether it did.
 pub(crate) async fn ensure_owner(house: &House) -> Result<bool> {
-    let caller = operator_caller()?;
+    let id = UserId::parse(OWNER)?;
+    let caller = Caller {
+        participant: Participant::of_user(&id),
+        user: id.clone(),
+        role: Role::Admin,
+        credential: Credential::Operator,
+    };
     let now = house.now();
-    let user = User { id: caller.user.clone(), role: Role::Admin, created_at: now };
+    let user = User { id, role: Role::Admin, created_at: now };
     let record = AuditRecord::new(&caller, "house.build", now);
     match house.store().write(&house_chain(), Add { user, restore: false, record }).await {
         Ok(_) => Ok(true),

@@ -106,7 +106,7 @@ impl Tx {
     }
 
     /// Lets the file name a user, who is made if need be.
-    pub async fn create_user_of_file(&mut self, user: &User) -> Result<()> {
+    pub async fn declare_user(&mut self, user: &User) -> Result<()> {
         self.insert_user(user, Source::File).await?;
         self.set_file_role(&user.id, Some(&user.role)).await
     }

@@ -1,4 +1,4 @@
-//! `longhouse config`: the file by itself, without a server and without changing anything.
+//! `longhouse config`: the file by itself. Nothing is opened or changed for it; a server that runs is asked who lives there.
 
 use super::all_pages;
 use crate::cli::{Actor, Config, Place};

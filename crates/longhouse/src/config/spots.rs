@@ -63,9 +63,8 @@ impl Loaded {
     }
 
     fn problem_of(&self, told: &Value) -> Option<Problem> {
-        let text = told.as_str().or_else(|| told["text"].as_str())?;
-        let spot = told["about"].as_str().map_or(Spot::START, |about| self.spots.find(about));
-        Some(Problem::new(spot, text))
+        let (text, about) = (told["text"].as_str()?, told["about"].as_str()?);
+        Some(Problem::new(self.spots.find(about), text))
     }
 }
 
@@ -93,10 +92,8 @@ mod tests {
             {"text": "bound", "about": "workspaces.lab.bindings"},
             {"text": "nobody is admin", "about": "users"},
             {"text": "elsewhere", "about": "roles.cook"},
-            "an older word",
         ]);
         let expected = [
-            "1:1: an older word",
             "1:1: elsewhere",
             "1:1: nobody is admin",
             "2:3: removed",

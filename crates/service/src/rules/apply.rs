@@ -132,7 +132,8 @@ impl Apply {
                 continue;
             }
             let action = if known.is_some() { "user.role" } else { "user.add" };
-            self.declare(tx, id, declared, known.is_some()).await?;
+            let user = User { id: id.clone(), role: declared.role.clone(), created_at: self.now };
+            tx.declare_user(&user).await?;
             record.push(self.record(action).with("user", id.as_str()).with("role", declared.role.as_str()));
         }
         for gone in tx.users_of_file().await? {
@@ -145,16 +146,6 @@ impl Apply {
         }
         progress.changed |= !record.is_empty();
         record.into_iter().for_each(|record| tx.scope(&house_chain()).audit().append(record));
-        Ok(())
-    }
-
-    async fn declare(&self, tx: &mut Tx, id: &UserId, declared: &DeclaredUser, known: bool) -> Result<()> {
-        if known {
-            tx.set_file_role(id, Some(&declared.role)).await?;
-        } else {
-            let user = User { id: id.clone(), role: declared.role.clone(), created_at: self.now };
-            tx.create_user_of_file(&user).await?;
-        }
         Ok(())
     }
 
