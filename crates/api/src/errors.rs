@@ -44,6 +44,7 @@ pub(crate) fn status(code: Code) -> StatusCode {
         | Code::SessionNotFound
         | Code::SkillNotFound
         | Code::SnapshotNotFound
+        | Code::TaskNotFound
         | Code::TokenNotFound
         | Code::ToolNotFound
         | Code::UserNotFound
@@ -55,6 +56,8 @@ pub(crate) fn status(code: Code) -> StatusCode {
         | Code::AmbiguousSession
         | Code::BindingExists
         | Code::DefinedInFile
+        | Code::HopLimit
+        | Code::Interrupted
         | Code::ItemExists
         | Code::ProjectExists
         | Code::PublicationChanged
@@ -63,6 +66,7 @@ pub(crate) fn status(code: Code) -> StatusCode {
         | Code::SessionExists
         | Code::SnapshotExists
         | Code::StoreFull
+        | Code::TaskEnded
         | Code::UserExists
         | Code::VersionConflict
         | Code::WorkspaceExists
@@ -73,8 +77,13 @@ pub(crate) fn status(code: Code) -> StatusCode {
         Code::ForeignHost => StatusCode::MISDIRECTED_REQUEST,
         Code::IdempotencyMismatch => StatusCode::UNPROCESSABLE_ENTITY,
         Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-        Code::QueueFull | Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        Code::ModelUnavailable | Code::QueueFull | Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         Code::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
+        // How a turn failed; told inside the answer about a task that was taken.
+        Code::OutputIncomplete | Code::ProviderFailed | Code::ProviderRefused | Code::StepLimit => {
+            StatusCode::BAD_GATEWAY
+        }
+        Code::ProviderTimeout | Code::TaskOverdue => StatusCode::GATEWAY_TIMEOUT,
         Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

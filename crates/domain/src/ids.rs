@@ -69,6 +69,15 @@ string_id! {
     ModelCallId
 }
 
+string_id! {
+    /// A message of a session: `msg_…`.
+    MessageId
+}
+string_id! {
+    /// A task on the bus: `tsk_…`.
+    TaskId
+}
+
 pub const SESSION_PREFIX: &str = "ses_";
 const USER_PREFIX: &str = "usr_";
 const PERSONAL_PREFIX: &str = "personal-";
@@ -159,10 +168,17 @@ macro_rules! prefixed {
 prefixed!(ProjectId, "prj_", project_not_found);
 prefixed!(AgentId, "agt_", agent_id_not_found);
 prefixed!(PublicationId, "pub_", publication_not_found);
+prefixed!(TaskId, "tsk_", task_not_found);
 
 impl ItemId {
     pub fn generated(unique: uuid::Uuid) -> Self {
         Self(format!("itm_{}", unique.simple()))
+    }
+}
+
+impl MessageId {
+    pub fn generated(unique: uuid::Uuid) -> Self {
+        Self(format!("msg_{}", unique.simple()))
     }
 }
 

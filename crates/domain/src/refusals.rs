@@ -67,6 +67,10 @@ impl Refusal {
         Self::new(Code::ItemNotFound, "there is no item under that key")
     }
 
+    pub fn task_not_found() -> Self {
+        Self::new(Code::TaskNotFound, "there is no task of that id that you can see")
+    }
+
     pub fn publication_not_found() -> Self {
         Self::new(Code::PublicationNotFound, "you have no publication of that id")
     }

@@ -43,6 +43,8 @@ pub struct HouseRules {
     /// The template of everybody's own workspace, over the built-in one.
     pub personal: WorkspaceSettings,
     pub skills: BTreeMap<String, Skill>,
+    pub worker_space: WorkerSpaceRules,
+    pub alerts: AlertRules,
 }
 
 /// A source of tools, and what it may offer at most.
@@ -57,10 +59,52 @@ pub struct Plugin {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Models {
+    pub providers: BTreeMap<String, Provider>,
     /// Pattern of model names to provider.
     pub routes: BTreeMap<String, String>,
     /// Pattern of model names to price, over the bundled table.
     pub prices: BTreeMap<String, Price>,
+}
+
+/// Who serves models, and how it is reached. The key itself is in the environment of the server, never here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provider {
+    pub kind: ProviderKind,
+    pub base_url: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_env: Option<String>,
+}
+
+/// The protocol that a provider speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderKind {
+    Openai,
+    Anthropic,
+}
+
+/// What holds for every worker space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WorkerSpaceRules {
+    pub idle_timeout_s: u64,
+    pub cache_ttl_s: u64,
+    /// How many tasks may wait for one agent.
+    pub queue_size: u64,
+}
+
+impl Default for WorkerSpaceRules {
+    fn default() -> Self {
+        Self { idle_timeout_s: 30 * 60, cache_ttl_s: 5 * 60, queue_size: 100 }
+    }
+}
+
+/// Who is told of alerts beside those who watch.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AlertRules {
+    /// An address that alerts are posted to.
+    pub webhook: Option<String>,
 }
 
 /// What a million tokens cost.
