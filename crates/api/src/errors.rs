@@ -55,6 +55,7 @@ pub(crate) fn status(code: Code) -> StatusCode {
         | Code::AmbiguousProject
         | Code::AmbiguousSession
         | Code::BindingExists
+        | Code::Cancelled
         | Code::DefinedInFile
         | Code::HopLimit
         | Code::Interrupted

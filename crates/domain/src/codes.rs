@@ -27,6 +27,7 @@ codes! {
     BindingExists = "BINDING_EXISTS",
     BindingNotFound = "BINDING_NOT_FOUND",
     BudgetExceeded = "BUDGET_EXCEEDED",
+    Cancelled = "CANCELLED",
     DefinedInFile = "DEFINED_IN_FILE",
     Expired = "EXPIRED",
     Forbidden = "FORBIDDEN",

@@ -1,5 +1,7 @@
 //! What happened, as it is told to those who watch. Events carry keys and metadata, never values.
 
+mod work;
+
 use crate::budgets::{LocalDay, Tally};
 use crate::entries::{Access, Entry};
 use crate::history::{Change, ChangeKind};
@@ -62,10 +64,19 @@ pub enum EventKind {
     ItemRecalled,
     BudgetWarning,
     BudgetReached,
+    MessageCompleted,
+    TaskQueued,
+    TaskStarted,
+    TaskWaiting,
+    TaskCompleted,
+    TaskFailed,
+    TaskCancelled,
+    WorkerSpaceChanged,
+    Alert,
 }
 
 impl EventKind {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 19] = [
         Self::ContextWritten,
         Self::ContextDeleted,
         Self::ContextExpired,
@@ -76,6 +87,15 @@ impl EventKind {
         Self::ItemRecalled,
         Self::BudgetWarning,
         Self::BudgetReached,
+        Self::MessageCompleted,
+        Self::TaskQueued,
+        Self::TaskStarted,
+        Self::TaskWaiting,
+        Self::TaskCompleted,
+        Self::TaskFailed,
+        Self::TaskCancelled,
+        Self::WorkerSpaceChanged,
+        Self::Alert,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -90,6 +110,15 @@ impl EventKind {
             Self::ItemRecalled => "ITEM_RECALLED",
             Self::BudgetWarning => "BUDGET_WARNING",
             Self::BudgetReached => "BUDGET_REACHED",
+            Self::MessageCompleted => "MESSAGE_COMPLETED",
+            Self::TaskQueued => "TASK_QUEUED",
+            Self::TaskStarted => "TASK_STARTED",
+            Self::TaskWaiting => "TASK_WAITING",
+            Self::TaskCompleted => "TASK_COMPLETED",
+            Self::TaskFailed => "TASK_FAILED",
+            Self::TaskCancelled => "TASK_CANCELLED",
+            Self::WorkerSpaceChanged => "WORKER_SPACE_CHANGED",
+            Self::Alert => "ALERT",
         }
     }
 }

@@ -32,6 +32,11 @@ impl Participant {
         Self(format!("subagent:{name}"))
     }
 
+    /// An agent that the house itself puts to work, by its name and which of several it is.
+    pub fn of_worker(name: &str, number: u32) -> Self {
+        Self(format!("subagent:{name}:{number}"))
+    }
+
     pub fn is_orchestrator(&self) -> bool {
         self.0 == ORCHESTRATOR
     }

@@ -17,6 +17,16 @@ pub struct Usage {
     pub output_tokens: u64,
 }
 
+impl Usage {
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+        }
+    }
+}
+
 impl Price {
     pub const FREE: Self = Self { input_per_mtok: Micros(0), output_per_mtok: Micros(0) };
 

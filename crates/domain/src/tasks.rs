@@ -1,6 +1,6 @@
 //! Tasks: work queued for an agent, and the states it goes through. Pure; the bus asks here before every step.
 
-use crate::ids::{AgentId, MessageId, ProjectId, SessionId, TaskId, UserId};
+use crate::ids::{MessageId, ProjectId, SessionId, TaskId, UserId};
 use crate::messages::{Failure, NamedAgent};
 use crate::participants::Participant;
 use crate::times::Timestamp;
@@ -91,8 +91,7 @@ pub struct Task {
     pub project: ProjectId,
     pub session: SessionId,
     pub agent: NamedAgent,
-    /// The message that it answers.
-    pub message: MessageId,
+    pub talk: TaskTalk,
     pub sender: Sender,
     pub status: TaskStatus,
     pub priority: Priority,
@@ -102,6 +101,16 @@ pub struct Task {
     /// The server that runs it.
     pub holder: Option<String>,
     pub error: Option<Failure>,
+}
+
+/// The messages around it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskTalk {
+    /// The one that it answers, and its number in the session.
+    pub message: MessageId,
+    pub message_number: u64,
+    /// The number of the one that ended it.
+    pub reply_number: Option<u64>,
 }
 
 /// Who asked for it, and on whose behalf it runs.
@@ -166,8 +175,10 @@ impl Task {
         self.status.may_become(status).then(|| Self { status, ..self.clone() })
     }
 
-    pub fn agent_id(&self) -> &AgentId {
-        &self.agent.id
+    /// The task with the message that ended it.
+    #[must_use]
+    pub fn replied(self, number: u64) -> Self {
+        Self { talk: TaskTalk { reply_number: Some(number), ..self.talk }, ..self }
     }
 }
 

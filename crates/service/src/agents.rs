@@ -7,7 +7,7 @@ use domain::Refusal;
 use domain::agents::{self as rules, AGENTS_MOST, Agent, AgentChoice, AgentShape};
 use domain::audit::AuditRecord;
 use domain::callers::{Caller, Credential};
-use domain::ids::{AgentId, WorkspaceId};
+use domain::ids::{AgentId, ProjectId, WorkspaceId};
 use domain::items::ItemScope;
 use domain::platform_tools::WORKSPACE_PUBLISH;
 use domain::policy::{may_have, may_publish_from, may_show};
@@ -40,10 +40,20 @@ pub(crate) fn made(project: &Project, id: AgentId, shape: AgentShape) -> Agent {
 }
 
 async fn find_in(tx: &mut Tx, project: &Project, id_or_name: &str) -> Result<Agent> {
+    find_by_name(tx, &project.workspace, &project.id, id_or_name).await
+}
+
+/// Finds an agent of a project that whoever asks has been found to see.
+pub(crate) async fn find_by_name(
+    tx: &mut Tx,
+    workspace: &WorkspaceId,
+    project: &ProjectId,
+    id_or_name: &str,
+) -> Result<Agent> {
     if id_or_name.contains('\0') {
         return Err(Refusal::agent_not_found().into());
     }
-    let found = tx.scope(&project.workspace).agents(&project.id).find(id_or_name).await?;
+    let found = tx.scope(workspace).agents(project).find(id_or_name).await?;
     Ok(found.ok_or_else(Refusal::agent_not_found)?)
 }
 

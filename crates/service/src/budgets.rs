@@ -6,6 +6,7 @@ mod looks;
 mod overdue;
 mod refusals;
 mod reservations;
+mod rooms;
 
 pub(crate) use looks::Miscounted;
 pub use looks::{AgentSpending, BudgetView, DaySpending, MemberSpending, look};
@@ -19,11 +20,15 @@ use domain::budgets::{Limits, LocalDay, has_limits};
 use domain::ids::{AgentId, ModelCallId, ProjectId, SessionId, WorkspaceId};
 use domain::ledger::{CallEnd, CallOrigin, CallState, ModelCall};
 use domain::money::Micros;
-use domain::prices::{Usage, estimate, price_of};
+use domain::prices::{Usage, cost, estimate, price_of};
 use domain::rules::Price;
+use domain::times::Timestamp;
 use domain::workspaces::Budget;
-use reservations::{End, Reserve};
+pub(crate) use reservations::Reserve;
+use reservations::{End, end_call};
+pub(crate) use rooms::Room;
 use std::sync::atomic::{AtomicU64, Ordering};
+use store::Tx;
 
 /// Longer than the longest call of a provider (ten minutes): a call that is open after this has been forgotten.
 pub const OVERDUE_AFTER_S: u64 = 15 * 60;
@@ -58,8 +63,32 @@ pub struct Figures {
     pub refused: AtomicU64,
 }
 
+impl Reservation {
+    /// What that much of the model costs, if its price is known.
+    pub(crate) fn cost(&self, usage: Usage) -> Option<Micros> {
+        self.price.map(|price| cost(price, usage))
+    }
+
+    pub(crate) fn used(&self, usage: Usage) -> CallEnd {
+        CallEnd::Used { usage, price: self.price }
+    }
+}
+
+/// Puts the end of a call on record in a transaction that does more.
+pub(crate) async fn end_in(
+    tx: &mut Tx,
+    reservation: &Reservation,
+    end: CallEnd,
+    budget: Option<&Budget>,
+    now: Timestamp,
+) -> Result<()> {
+    let workspace = &reservation.workspace;
+    let Some(before) = tx.scope(workspace).ledger().get(&reservation.id).await? else { return Ok(()) };
+    end_call(tx, workspace, &before, end, budget, now).await.map(drop)
+}
+
 impl Figures {
-    fn count(&self, outcome: &Result<()>) {
+    pub(crate) fn count(&self, outcome: &Result<()>) {
         let counter = match outcome.as_ref().map_err(Error::code) {
             Ok(()) => &self.granted,
             Err(Code::BudgetExceeded | Code::PriceUnknown) => &self.refused,
@@ -70,12 +99,21 @@ impl Figures {
 }
 
 /// What a workspace may spend, and the zone of its days.
-async fn budget_of(house: &House, workspace: &WorkspaceId) -> Result<Option<Budget>> {
+pub(crate) async fn budget_of(house: &House, workspace: &WorkspaceId) -> Result<Option<Budget>> {
     Ok(rules::in_force(house).await?.workspace(workspace).budget)
 }
 
 /// Sets aside what a call may cost at most. Refused if the day's limit of the workspace or of the caller has no room.
 pub async fn reserve(ctx: &Ctx, call: ReserveCall) -> Result<Reservation> {
+    let (reservation, reserve) = prepare(ctx, call).await?;
+    let outcome = ctx.house.store().write(&reservation.workspace, reserve).await;
+    ctx.house.budgets().count(&outcome);
+    outcome?;
+    Ok(reservation)
+}
+
+/// A reservation and the operation that makes it so, for whoever has more to do in the same transaction.
+pub(crate) async fn prepare(ctx: &Ctx, call: ReserveCall) -> Result<(Reservation, Reserve)> {
     let ReserveCall { workspace, project, agent, session, model, prompt_tokens, max_tokens } = call;
     let rules = rules::in_force(&ctx.house).await?;
     let budget = rules.workspace(&workspace).budget;
@@ -102,10 +140,7 @@ pub async fn reserve(ctx: &Ctx, call: ReserveCall) -> Result<Reservation> {
     let limits = if is_free { Limits::default() } else { Limits::of(budget.as_ref(), &user) };
     let needs_price = has_limits(budget.as_ref());
     let reserve = Reserve { workspace: workspace.clone(), call, limits, needs_price, today };
-    let outcome = ctx.house.store().write(&workspace, reserve).await;
-    ctx.house.budgets().count(&outcome);
-    outcome?;
-    Ok(Reservation { id, workspace, reserved, price })
+    Ok((Reservation { id, workspace, reserved, price }, reserve))
 }
 
 /// Books what a call really cost, also if that is more than was set aside; answers the sum that is booked. Saying it
@@ -113,6 +148,11 @@ pub async fn reserve(ctx: &Ctx, call: ReserveCall) -> Result<Reservation> {
 pub async fn settle(house: &House, reservation: &Reservation, usage: Usage) -> Result<Option<Micros>> {
     let end = CallEnd::Used { usage, price: reservation.price };
     Ok(self::end(house, reservation, end).await?.and_then(|call| call.spent))
+}
+
+/// Nobody will say what a call cost: what was set aside counts as spent.
+pub async fn forfeit(house: &House, reservation: &Reservation) -> Result<()> {
+    end(house, reservation, CallEnd::Unknown).await.map(drop)
 }
 
 /// The provider was not asked: nothing was spent.

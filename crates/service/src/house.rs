@@ -5,7 +5,10 @@ use crate::data_dir::{self, DataDir};
 use crate::signing::Signer;
 use crate::surroundings::Surroundings;
 use crate::token_counts::TokenCounts;
-use crate::{Result, backups, budgets, rules, users};
+use crate::bus::Bus;
+use crate::models::{self, Environment};
+use crate::worker_spaces::Spaces;
+use crate::{Result, backups, budgets, rules, tasks, turns, users};
 use domain::times::Timestamp;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +27,10 @@ struct Rooms {
     token_counts: TokenCounts,
     rules: rules::Holding,
     budgets: budgets::Figures,
+    models: models::Holding,
+    bus: Bus,
+    spaces: Spaces,
+    turns: turns::Figures,
     /// See `DataDir::holder`.
     holder: String,
     data_dir: DataDir,
@@ -36,12 +43,17 @@ pub struct Options {
     pub secret: Option<String>,
     /// `LONGHOUSE_STORAGE_URL`, if it is set; else the rows are in the data directory.
     pub storage_url: Option<String>,
+    /// Where the keys of model providers are.
+    pub environment: Environment,
+    /// How long a provider may take.
+    pub timeouts: llm::providers::Timeouts,
 }
 
 impl Options {
     /// A house all of which is in its data directory.
     pub fn in_folder(data_dir: impl Into<std::path::PathBuf>) -> Self {
-        Self { data_dir: data_dir.into(), secret: None, storage_url: None }
+        let (environment, timeouts) = (Arc::new(|_: &str| None), llm::providers::Timeouts::default());
+        Self { data_dir: data_dir.into(), secret: None, storage_url: None, environment, timeouts }
     }
 }
 
@@ -66,6 +78,10 @@ impl House {
             token_counts: TokenCounts::default(),
             rules: rules::Holding::default(),
             budgets: budgets::Figures::default(),
+            models: models::Holding::new(options.environment, options.timeouts),
+            bus: Bus::default(),
+            spaces: Spaces::default(),
+            turns: turns::Figures::default(),
             holder,
             data_dir,
         };
@@ -76,6 +92,7 @@ impl House {
         let first = users::ensure_owner(&house).await?;
         house.data_dir().note_storage(&storage)?;
         budgets::recover(&house).await;
+        tasks::recovery::recover(&house).await?;
         Ok((house, first))
     }
 
@@ -117,6 +134,22 @@ impl House {
 
     pub fn budgets(&self) -> &budgets::Figures {
         &self.0.budgets
+    }
+
+    pub(crate) fn models(&self) -> &models::Holding {
+        &self.0.models
+    }
+
+    pub fn bus(&self) -> &Bus {
+        &self.0.bus
+    }
+
+    pub fn spaces(&self) -> &Spaces {
+        &self.0.spaces
+    }
+
+    pub fn turns(&self) -> &turns::Figures {
+        &self.0.turns
     }
 
     pub(crate) fn holder(&self) -> &str {

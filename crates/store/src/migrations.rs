@@ -24,6 +24,7 @@ macro_rules! steps {
 
 pub(crate) const MIGRATIONS: &[Migration] = steps![
     1 "identity", 2 "shared_context", 3 "record", 4 "leases", 5 "sums", 6 "projects_and_items", 7 "rules", 8 "budgets",
+    9 "talk_and_work",
 ];
 
 /// What a database says about itself.

@@ -53,6 +53,17 @@ impl Tx {
         rows.into_iter().map(read).collect()
     }
 
+    /// For the house's own view: the project of that id, wherever it is.
+    pub async fn project_anywhere(&mut self, id: &ProjectId) -> Result<Option<Project>> {
+        let row = self
+            .query_one(
+                "SELECT workspace, id, name, key_conventions, created_by, created_at, sum FROM projects WHERE id = $1",
+                params![id.as_str()],
+            )
+            .await?;
+        row.map(read).transpose()
+    }
+
     /// The projects a user can see, in order of their ids, which is that of their making.
     pub async fn projects_page(
         &mut self,
@@ -113,6 +124,31 @@ impl Projects<'_> {
             )
             .await?;
         row.map(read).transpose()
+    }
+
+    pub async fn get(&mut self, id: &ProjectId) -> Result<Option<Project>> {
+        let row = self
+            .tx
+            .query_one(
+                "SELECT workspace, id, name, key_conventions, created_by, created_at, sum FROM projects
+                  WHERE workspace = $1 AND id = $2",
+                params![self.workspace.as_str(), id.as_str()],
+            )
+            .await?;
+        row.map(read).transpose()
+    }
+
+    /// Whether a session of the project is not archived.
+    pub async fn has_open_session(&mut self, id: &ProjectId) -> Result<bool> {
+        let row = self
+            .tx
+            .query_one(
+                "SELECT id FROM sessions
+                  WHERE workspace = $1 AND project = $2 AND project IS NOT NULL AND archived_at IS NULL LIMIT 1",
+                params![self.workspace.as_str(), id.as_str()],
+            )
+            .await?;
+        Ok(row.is_some())
     }
 
     pub async fn is_name_taken(&mut self, name: &str, by_other_than: &ProjectId) -> Result<bool> {

@@ -7,9 +7,11 @@ use crate::entries::Entries;
 use crate::events::Events;
 use crate::history::History;
 use crate::ledger::Ledger;
+use crate::messages::Messages;
 use crate::projects::Projects;
 use crate::sessions::Sessions;
 use crate::snapshots::Snapshots;
+use crate::tasks::Tasks;
 use domain::ids::{ProjectId, SessionId, WorkspaceId};
 
 /// Everything reached from here carries the workspace in its WHERE clause.
@@ -49,6 +51,14 @@ impl<'t> Scope<'t> {
 
     pub fn events(self) -> Events<'t> {
         Events { tx: self.tx, workspace: self.workspace }
+    }
+
+    pub fn messages(self, session: &'t SessionId) -> Messages<'t> {
+        Messages { tx: self.tx, workspace: self.workspace, session }
+    }
+
+    pub fn tasks(self) -> Tasks<'t> {
+        Tasks { tx: self.tx, workspace: self.workspace }
     }
 
     pub fn ledger(self) -> Ledger<'t> {

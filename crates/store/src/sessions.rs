@@ -228,6 +228,8 @@ impl Sessions<'_> {
             "DELETE FROM snapshots WHERE workspace = $1 AND session = $2",
             "DELETE FROM context_history WHERE workspace = $1 AND session = $2",
             "DELETE FROM context_entries WHERE workspace = $1 AND session = $2",
+            "DELETE FROM messages WHERE workspace = $1 AND session = $2",
+            "DELETE FROM tasks WHERE workspace = $1 AND session = $2",
             "DELETE FROM sessions WHERE workspace = $1 AND id = $2",
         ];
         for sql in deletions {

@@ -12,7 +12,7 @@ use domain::times::Timestamp;
 use domain::workspaces::Budget;
 use store::{Operation, Tx};
 
-pub(super) struct Reserve {
+pub(crate) struct Reserve {
     pub(super) workspace: WorkspaceId,
     pub(super) call: ModelCall,
     /// Those that this call has to respect.

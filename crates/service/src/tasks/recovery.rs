@@ -1,0 +1,75 @@
+//! Tasks that nobody works on any more, or for too long: they end as failed, and history says why.
+
+use super::transitions::{Mover, put_in};
+use crate::messages::kept;
+use crate::{Error, House, Result};
+use domain::ids::{MessageId, ProjectId, TaskId, WorkspaceId};
+use domain::messages::Failure;
+use domain::tasks::{Task, TaskStatus, interrupted};
+use domain::times::Timestamp;
+use store::{Operation, Tx};
+
+/// Where a task is.
+pub(crate) type Place = (WorkspaceId, ProjectId, TaskId);
+
+/// Fails what an earlier process of this data directory left running, so that nothing runs twice. What was queued or
+/// waiting is left as it is.
+pub(crate) async fn recover(house: &House) -> Result<()> {
+    let held = house.store().read(Held { holder: house.holder().to_owned() }).await?;
+    let mut failed = 0_u64;
+    for place in held {
+        failed += u64::from(abandon(house, place, interrupted()).await?.is_some());
+    }
+    if failed > 0 {
+        tracing::warn!(tasks = failed, "tasks were running when the house stopped; they are failed as interrupted");
+    }
+    Ok(())
+}
+
+/// Fails a task if it still runs; answers it if so.
+pub(crate) async fn abandon(house: &House, place: Place, why: Failure) -> Result<Option<Task>> {
+    let message = MessageId::generated(house.unique());
+    let turn = place.0.clone();
+    house.store().write(&turn, Abandon { place, why, message, now: house.now() }).await
+}
+
+struct Held {
+    holder: String,
+}
+
+impl Operation for Held {
+    type Output = Vec<Place>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Place>> {
+        Ok(tx.tasks_held_by(&self.holder).await?)
+    }
+}
+
+struct Abandon {
+    place: Place,
+    why: Failure,
+    message: MessageId,
+    now: Timestamp,
+}
+
+impl Operation for Abandon {
+    type Output = Option<Task>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Task>> {
+        let (workspace, project, id) = &self.place;
+        let Some(before) = tx.scope(workspace).tasks().get(project, id).await? else { return Ok(None) };
+        if before.status != TaskStatus::Running {
+            return Ok(None);
+        }
+        let Some(mut session) = tx.scope(workspace).sessions().get(&before.session).await? else { return Ok(None) };
+        let why = Some(self.why.clone());
+        let Some(after) = before.ended(TaskStatus::Failed, why, self.now) else { return Ok(None) };
+        let ending = kept::ending(&after, self.message.clone(), String::new(), self.now);
+        let after = after.replied(kept::append(tx, &mut session, ending).await?);
+        put_in(tx, &mut session, &before, &after, Mover::House, self.now).await?;
+        tx.scope(workspace).sessions().save(&session).await?;
+        Ok(Some(after))
+    }
+}

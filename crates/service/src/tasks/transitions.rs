@@ -1,0 +1,114 @@
+//! The one way in which a task moves: row, event and audit together, or not at all.
+
+use crate::Result;
+use crate::audit::by_house;
+use domain::audit::AuditRecord;
+use domain::callers::Caller;
+use domain::events::Event;
+use domain::Code;
+use domain::ids::WorkspaceId;
+use domain::messages::Failure;
+use domain::sessions::Session;
+use domain::tasks::{Sender, Task, TaskStatus, has_ended};
+use domain::times::Timestamp;
+use store::Tx;
+
+/// Who moves a task.
+pub(crate) enum Mover<'a> {
+    Caller(&'a Caller),
+    /// The house, for whoever sent the message.
+    For(&'a Sender),
+    /// The house, because something went wrong or went away.
+    House,
+}
+
+impl Mover<'_> {
+    fn record(&self, action: &'static str, at: Timestamp) -> AuditRecord {
+        match self {
+            Self::Caller(caller) => AuditRecord::new(caller, action, at),
+            Self::For(sender) => {
+                let (user, participant) = (sender.user.clone(), sender.participant.clone());
+                AuditRecord { user, participant, ..by_house(action, at) }
+            }
+            Self::House => by_house(action, at),
+        }
+    }
+}
+
+fn action(status: TaskStatus) -> &'static str {
+    match status {
+        TaskStatus::Queued => "task.resume",
+        TaskStatus::Running => "task.start",
+        TaskStatus::Waiting => "task.wait",
+        TaskStatus::Completed => "task.complete",
+        TaskStatus::Failed => "task.fail",
+        TaskStatus::Cancelled => "task.cancel",
+    }
+}
+
+/// Moves a task from `before` to `after`, told on its session's stream. Refused if it has moved meanwhile.
+pub(crate) async fn put(
+    tx: &mut Tx,
+    workspace: &WorkspaceId,
+    before: &Task,
+    after: &Task,
+    mover: Mover<'_>,
+    now: Timestamp,
+) -> Result<()> {
+    let session = tx.scope(workspace).sessions().get(&before.session).await?;
+    match session {
+        Some(mut session) => {
+            put_in(tx, &mut session, before, after, mover, now).await?;
+            Ok(tx.scope(workspace).sessions().save(&session).await?)
+        }
+        // Its session has gone, and with it whoever would be told.
+        None => Ok(()),
+    }
+}
+
+/// Cancels a task that has not ended, because of what happened to it or around it.
+pub(crate) async fn cancel(
+    tx: &mut Tx,
+    workspace: &WorkspaceId,
+    before: &Task,
+    why: &str,
+    mover: Mover<'_>,
+    now: Timestamp,
+) -> Result<Task> {
+    let error = Failure { code: Code::Cancelled, message: why.to_owned() };
+    let after = before.ended(TaskStatus::Cancelled, Some(error), now).ok_or_else(|| has_ended(before.status))?;
+    put(tx, workspace, before, &after, mover, now).await?;
+    Ok(after)
+}
+
+/// The same as `put` for whoever has the session at hand and saves it.
+pub(crate) async fn put_in(
+    tx: &mut Tx,
+    session: &mut Session,
+    before: &Task,
+    after: &Task,
+    mover: Mover<'_>,
+    now: Timestamp,
+) -> Result<()> {
+    let workspace = session.workspace.clone();
+    if !tx.scope(&workspace).tasks().advance(after, before.status).await? {
+        return Err(has_ended(after.status).into());
+    }
+    tell(tx, session, after, now);
+    let mut record = mover.record(action(after.status), now)
+        .in_session(&session.id)
+        .with("task", after.id.as_str())
+        .with("agent", after.agent.id.as_str());
+    if let Some(error) = &after.error {
+        record = record.with("code", error.code.as_str());
+    }
+    tx.scope(&workspace).audit().append(record);
+    Ok(())
+}
+
+/// Tells on the session's stream that a task has come into the state it is in.
+pub(crate) fn tell(tx: &mut Tx, session: &mut Session, task: &Task, now: Timestamp) {
+    let event = Event::task(task, now);
+    let (workspace, id) = (session.workspace.clone(), session.id.clone());
+    tx.scope(&workspace).events().append(&id, &mut session.counters, &event);
+}

@@ -1,0 +1,72 @@
+//! A turn of an agent, as the house sees it: what it is given, what it may do, how its end is kept. The loop itself is in
+//! `agent` and reaches the house only through `hosts`.
+
+mod ends;
+mod figures;
+mod hosts;
+mod keeping;
+mod scenes;
+
+pub use figures::Figures;
+
+use crate::bus::Started;
+use crate::worker_spaces::Space;
+use crate::{House, Result, rules};
+use agent::{End, Profile, Turn};
+use domain::skills::prompt_section;
+use domain::tasks::STEPS_MOST;
+use hosts::Host;
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// Runs the turn of a task that has started, and keeps its end. Told to stop, it stops where it is: the row has moved.
+pub(crate) async fn take(house: &House, space: &Arc<Space>, started: Started, stop: Arc<Notify>) {
+    let task = started.task.clone();
+    let host = match Host::new(house, space, &started).await {
+        Ok(host) => host,
+        Err(error) => return ends::failed(house, &started.session.workspace, &task, error.into_refusal().into()).await,
+    };
+    let end = tokio::select! {
+        biased;
+        () = stop.notified() => None,
+        end = run(&host, started) => Some(end),
+    };
+    let kept = match end {
+        Some(Ok(End::Replied(answer))) => ends::replied(&host, answer).await,
+        Some(Ok(End::Parked)) => ends::parked(&host).await,
+        Some(Ok(End::Failed(refusal))) => ends::without_answer(&host, refusal.into()).await,
+        Some(Err(error)) => ends::without_answer(&host, error.into_refusal().into()).await,
+        None => ends::stopped(&host).await,
+    };
+    if let Err(error) = kept {
+        // The row says `running` and nobody runs it: what comes next is the deadline, or the next start of the house.
+        tracing::error!(task = %task.id, %error, "the end of a turn could not be kept");
+    }
+}
+
+async fn run(host: &Host, started: Started) -> Result<End> {
+    let scene = host.scene().await?;
+    let rules = rules::in_force(host.house()).await?;
+    let Started { agent, .. } = started;
+    let settings = &agent.settings;
+    let turn = Turn {
+        profile: Profile {
+            name: agent.name.clone(),
+            role: settings.role.clone(),
+            system_prompt: settings.system_prompt.clone(),
+            model: host.choice().model.clone(),
+            temperature: settings.temperature,
+            max_tokens: settings.max_tokens,
+        },
+        model: host.model(),
+        window_tokens: llm::windows::window_of(&host.choice().model),
+        skills: prompt_section(&rules.skills_of(&agent.workspace)),
+        guide: host.guide().await?,
+        history: scene.history,
+        message: scene.message,
+        steps: scene.steps,
+        steps_most: STEPS_MOST,
+        seed: u64::from_le_bytes(host.house().unique().as_bytes()[8..].try_into().unwrap_or_default()),
+    };
+    Ok(agent::run(turn, host).await)
+}

@@ -1,0 +1,288 @@
+//! The house as a turn sees it. Every tool, every sum of money and every kept word of a turn passes here, with the rights
+//! that the agent and its person have at that moment.
+
+mod rights;
+mod tools;
+
+pub(super) use rights::require_running;
+
+use super::ends::{self, Settlement};
+use super::figures::Figures;
+use super::keeping::{KeepMessage, KeepResults, KeepSummary};
+use super::scenes::{self, Scene};
+use crate::budgets::{self, Reservation, ReserveCall};
+use crate::bus::Started;
+use crate::messages::kept;
+use crate::sessions::SessionRef;
+use crate::worker_spaces::{Space, alerts};
+use crate::{House, Result, models, prompts, rules};
+use agent::{Called, KeptCall, Outcome, ProposedCall, Step, Stopped, Ticket, ToolHost};
+use domain::agents::Agent;
+use domain::ids::{MessageId, WorkspaceId};
+use domain::ledger::CallEnd;
+use domain::messages::{MadeBy, Message, Role, ToolResult, ToolUse};
+use domain::prices::Usage;
+use domain::roles::Role as UserRole;
+use domain::tasks::Task;
+use domain::worker_spaces::Alert;
+use llm::routing::Choice;
+use llm::{ChatModel, Tool};
+use rights::SetAside;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What is shown of an answer is remembered up to here, for the history of a turn that is cut off.
+const SHOWN_MOST: usize = 256 * 1024;
+/// Bytes of history worth reading for each token of the model's window.
+const BYTES_PER_TOKEN: u64 = 6;
+
+pub(super) struct Host {
+    house: House,
+    space: Arc<Space>,
+    task: Task,
+    agent: Arc<Agent>,
+    workspace: WorkspaceId,
+    role: UserRole,
+    choice: Choice,
+    model: Arc<dyn ChatModel>,
+    progress: Mutex<Progress>,
+}
+
+/// What has happened since the last step was kept.
+#[derive(Default)]
+struct Progress {
+    /// What was shown of an answer that is not kept yet.
+    shown: String,
+    /// Money that is set aside for a call that has not ended.
+    open: Option<Reservation>,
+}
+
+impl Host {
+    pub(super) async fn new(house: &House, space: &Arc<Space>, started: &Started) -> Result<Self> {
+        let rules = rules::in_force(house).await?;
+        let table = models::table(house, &rules)?;
+        let choice = table.choose(&started.agent.settings.model)?;
+        Ok(Self {
+            house: house.clone(),
+            space: space.clone(),
+            task: started.task.clone(),
+            agent: started.agent.clone(),
+            workspace: started.session.workspace.clone(),
+            role: started.role.clone(),
+            model: table.model(&choice),
+            choice,
+            progress: Mutex::default(),
+        })
+    }
+
+    pub(super) fn house(&self) -> &House {
+        &self.house
+    }
+
+    pub(super) fn task(&self) -> &Task {
+        &self.task
+    }
+
+    pub(super) fn workspace(&self) -> &WorkspaceId {
+        &self.workspace
+    }
+
+    pub(super) fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    pub(super) fn model(&self) -> &dyn ChatModel {
+        self.model.as_ref()
+    }
+
+    pub(super) fn figures(&self) -> &Figures {
+        self.house.turns()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn session(&self) -> SessionRef {
+        SessionRef { id: self.task.session.clone(), workspace: Some(self.workspace.as_str().to_owned()) }
+    }
+
+    /// The session's history, as it is now.
+    pub(super) async fn scene(&self) -> Result<Scene> {
+        let bytes_most = llm::windows::window_of(&self.choice.model).saturating_mul(BYTES_PER_TOKEN);
+        let read = scenes::Read {
+            workspace: self.workspace.clone(),
+            session: self.task.session.clone(),
+            task: self.task.clone(),
+            bytes_most: usize::try_from(bytes_most).unwrap_or(usize::MAX),
+        };
+        self.house.store().read(read).await
+    }
+
+    /// What the agent is told of the shared context, if it may use it.
+    pub(super) async fn guide(&self) -> Result<String> {
+        if !self.may_use_shared_context() {
+            return Ok(String::new());
+        }
+        prompts::shared_context_guide(&self.acting(self.role.clone()), self.session()).await
+    }
+
+    /// What was shown and not kept, and money that is still set aside.
+    pub(super) fn left_over(&self) -> (String, Option<Reservation>) {
+        let mut progress = self.lock();
+        (std::mem::take(&mut progress.shown), progress.open.take())
+    }
+
+    /// The reservation behind a ticket; it is nobody else's from here on.
+    pub(super) fn redeem(&self, ticket: &Ticket) -> Option<Reservation> {
+        self.lock().open.take_if(|open| open.id == ticket.0)
+    }
+
+    /// A message of this turn, made with that much of the model.
+    pub(super) fn message(&self, text: String, model: String, usage: Usage, cost: Option<domain::money::Micros>) -> Message {
+        let id = MessageId::generated(self.house.unique());
+        let made_by = Some(MadeBy { model, usage, cost, truncated: false });
+        Message { made_by, ..kept::by_agent(&self.task, id, text, self.house.now()) }
+    }
+
+    /// Notes how the provider did, and says so if it has begun to fail.
+    async fn provider_answered(&self, well: bool) {
+        if !self.space.provider_answered(&self.house, well) {
+            return;
+        }
+        let text = format!("the provider `{}` has failed several times in a row", self.choice.provider);
+        let (workspace, project) = (&self.workspace, &self.task.project);
+        alerts::raise(&self.house, workspace, project, Alert::ProviderFailing, &self.choice.provider, &text).await;
+    }
+
+    pub(super) async fn settlement(&self, reservation: Option<Reservation>, end: CallEnd) -> Result<Option<Settlement>> {
+        let Some(reservation) = reservation else { return Ok(None) };
+        let budget = budgets::budget_of(&self.house, &self.workspace).await?;
+        Ok(Some(Settlement { reservation, end, budget }))
+    }
+}
+
+fn stopped(error: crate::Error) -> Stopped {
+    error.into_refusal()
+}
+
+fn uses(calls: &[KeptCall]) -> Vec<ToolUse> {
+    let kept = |call: &KeptCall| ToolUse {
+        id: call.id.clone(),
+        tool: call.tool.clone(),
+        arguments: call.arguments.clone(),
+        result: call.result.clone().map(|(content, is_error)| ToolResult { content, is_error }),
+    };
+    calls.iter().map(kept).collect()
+}
+
+impl ToolHost for Host {
+    async fn tools(&self) -> Result<Vec<Tool>, Stopped> {
+        self.offered().await.map_err(stopped)
+    }
+
+    async fn call(&self, call: &ProposedCall) -> Result<Called, Stopped> {
+        self.figures().tool_called();
+        self.make(call).await.map_err(stopped)
+    }
+
+    async fn set_aside(&self, prompt_tokens: u64, max_tokens: u64) -> Result<Ticket, Stopped> {
+        let call = ReserveCall {
+            workspace: self.workspace.clone(),
+            project: Some(self.task.project.clone()),
+            agent: Some(self.agent.id.clone()),
+            session: Some(self.task.session.clone()),
+            model: self.choice.model.clone(),
+            prompt_tokens,
+            max_tokens,
+        };
+        let ctx = self.acting(self.role.clone());
+        let (reservation, reserve) = budgets::prepare(&ctx, call).await.map_err(stopped)?;
+        let operation = SetAside { reserve, workspace: self.workspace.clone(), task: self.task.clone() };
+        let outcome = self.house.store().write(&self.workspace, operation).await;
+        self.house.budgets().count(&outcome);
+        outcome.map_err(stopped)?;
+        let ticket = Ticket(reservation.id.clone());
+        let mut progress = self.lock();
+        progress.open = Some(reservation);
+        progress.shown.clear();
+        Ok(ticket)
+    }
+
+    async fn settle(&self, ticket: Ticket, outcome: Outcome) -> Result<(), Stopped> {
+        let well = matches!(outcome, Outcome::Used(_));
+        self.figures().model_called(well);
+        self.provider_answered(well).await;
+        let Some(reservation) = self.redeem(&ticket) else { return Ok(()) };
+        let settled = match outcome {
+            Outcome::Used(usage) => budgets::settle(&self.house, &reservation, usage).await.map(drop),
+            Outcome::NotAsked => budgets::release(&self.house, &reservation).await,
+            Outcome::Unknown => budgets::forfeit(&self.house, &reservation).await,
+        };
+        settled.map_err(stopped)
+    }
+
+    async fn keep(&self, step: Step) -> Result<(), Stopped> {
+        self.answered_well(step.usage).await;
+        let reservation = self.redeem(&step.ticket);
+        let cost = reservation.as_ref().and_then(|reservation| reservation.cost(step.usage));
+        let end = reservation.as_ref().map(|reservation| reservation.used(step.usage));
+        let settlement = self.settlement(reservation, end.unwrap_or(CallEnd::Unknown)).await.map_err(stopped)?;
+        let calls = uses(&step.calls);
+        let message = Message { calls, ..self.message(step.text, step.model, step.usage, cost) };
+        let keep = KeepMessage { place: ends::place(self), message, settlement, now: self.house.now() };
+        self.house.store().write(&self.workspace, keep).await.map_err(stopped)?;
+        self.lock().shown.clear();
+        Ok(())
+    }
+
+    async fn keep_results(&self, calls: &[KeptCall]) -> Result<(), Stopped> {
+        let keep = KeepResults { place: ends::place(self), calls: uses(calls) };
+        self.house.store().write(&self.workspace, keep).await.map_err(stopped)
+    }
+
+    async fn keep_summary(&self, text: String, up_to: u64, ticket: Ticket, usage: Usage) -> Result<(), Stopped> {
+        self.answered_well(usage).await;
+        let reservation = self.redeem(&ticket);
+        let cost = reservation.as_ref().and_then(|reservation| reservation.cost(usage));
+        let end = reservation.as_ref().map(|reservation| reservation.used(usage));
+        let settlement = self.settlement(reservation, end.unwrap_or(CallEnd::Unknown)).await.map_err(stopped)?;
+        let message = self.message(text, self.choice.model.clone(), usage, cost);
+        let message = Message { role: Role::Summary, covers: Some(up_to), in_reply_to: None, ..message };
+        let keep = KeepSummary { place: ends::place(self), message, settlement, now: self.house.now() };
+        self.house.store().write(&self.workspace, keep).await.map_err(stopped)
+    }
+
+    fn show(&self, delta: &str) {
+        {
+            let mut progress = self.lock();
+            if progress.shown.len() + delta.len() <= SHOWN_MOST {
+                progress.shown.push_str(delta);
+            }
+        }
+        self.whisper(delta);
+    }
+}
+
+impl Host {
+    pub(super) async fn answered_well(&self, usage: Usage) {
+        self.figures().model_called(true);
+        self.figures().used(usage);
+        self.provider_answered(true).await;
+    }
+
+    /// Shows a piece of the answer to whoever watches the session now.
+    fn whisper(&self, delta: &str) {
+        let (task, house) = (&self.task, &self.house);
+        let stream = domain::events::StreamId::of_session(&task.session);
+        house.store().whisper(&self.workspace, &stream, Some(&task.project), || {
+            let fields = [
+                ("session", serde_json::json!(task.session)),
+                ("task", serde_json::json!(task.id)),
+                ("agent", serde_json::json!(task.agent.name)),
+                ("in_reply_to", serde_json::json!(task.talk.message)),
+                ("delta", delta.into()),
+            ];
+            (house.now(), "MESSAGE_DELTA", fields)
+        });
+    }
+}

@@ -1,0 +1,90 @@
+//! What a turn leaves in its session while it runs: steps, results that were waited for, summaries. Only as long as its
+//! task runs.
+
+use super::ends::{Place, Settlement};
+use super::hosts::require_running;
+use crate::messages::kept;
+use crate::{Error, Result};
+use domain::Refusal;
+use domain::messages::{Message, Role, ToolUse};
+use domain::sessions::Session;
+use domain::times::Timestamp;
+use store::{Operation, Tx};
+
+pub(super) async fn session_of(tx: &mut Tx, place: &Place) -> Result<Session> {
+    let found = tx.scope(&place.workspace).sessions().get(&place.task.session).await?;
+    let session = found.ok_or_else(Refusal::session_not_found)?;
+    session.require_active()?;
+    Ok(session)
+}
+
+/// Keeps a step that is over, and settles the call it came from.
+pub(super) struct KeepMessage {
+    pub(super) place: Place,
+    pub(super) message: Message,
+    pub(super) settlement: Option<Settlement>,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for KeepMessage {
+    type Output = ();
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<()> {
+        // Money first: it was spent whatever became of the task.
+        Settlement::put(tx, self.settlement.as_ref(), self.now).await?;
+        if require_running(tx, &self.place.workspace, &self.place.task).await.is_err() {
+            return Ok(());
+        }
+        let mut session = session_of(tx, &self.place).await?;
+        kept::append(tx, &mut session, self.message.clone()).await?;
+        Ok(tx.scope(&self.place.workspace).sessions().save(&session).await?)
+    }
+}
+
+/// Writes down what became of the calls that the last step of the turn waited for.
+pub(super) struct KeepResults {
+    pub(super) place: Place,
+    pub(super) calls: Vec<ToolUse>,
+}
+
+impl Operation for KeepResults {
+    type Output = ();
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<()> {
+        let Place { workspace, task } = &self.place;
+        require_running(tx, workspace, task).await?;
+        let range = (task.talk.message_number, u64::MAX >> 1);
+        let said = tx.scope(workspace).messages(&task.session).of_task(&task.id, range).await?;
+        let step = said.into_iter().rfind(|message| message.role == Role::Assistant && !message.calls.is_empty());
+        let Some(step) = step else { return Ok(()) };
+        let step = Message { calls: self.calls.clone(), ..step };
+        Ok(tx.scope(workspace).messages(&task.session).save_calls(&step).await?)
+    }
+}
+
+/// Keeps a summary, unless another turn has summarised as much meanwhile.
+pub(super) struct KeepSummary {
+    pub(super) place: Place,
+    pub(super) message: Message,
+    pub(super) settlement: Option<Settlement>,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for KeepSummary {
+    type Output = ();
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<()> {
+        let Place { workspace, task } = &self.place;
+        Settlement::put(tx, self.settlement.as_ref(), self.now).await?;
+        let newest = tx.scope(workspace).messages(&task.session).newest_summary().await?;
+        if newest.and_then(|summary| summary.covers) >= self.message.covers {
+            return Ok(());
+        }
+        let mut session = session_of(tx, &self.place).await?;
+        kept::append(tx, &mut session, self.message.clone()).await?;
+        Ok(tx.scope(workspace).sessions().save(&session).await?)
+    }
+}
