@@ -76,10 +76,15 @@ pub trait ToolHost: Send + Sync {
     /// Tells how a call ended that gave nothing to keep.
     fn settle(&self, ticket: Ticket, outcome: Outcome) -> impl Future<Output = Result<(), Stopped>> + Send;
 
-    /// Keeps a step, durably, before the next begins, and settles its call.
+    /// Keeps a step, durably, before the next begins, and settles its call. If it refuses, neither has happened.
     fn keep(&self, step: Step) -> impl Future<Output = Result<(), Stopped>> + Send;
 
-    /// Keeps a summary that stands for the history before and up to that message of it, and settles its call.
+    /// Keeps what came of the calls of the newest kept step, which a turn that began again has gone on with. All calls of
+    /// the step are told, those that still wait too.
+    fn keep_results(&self, calls: &[KeptCall]) -> impl Future<Output = Result<(), Stopped>> + Send;
+
+    /// Keeps a summary that stands for the history before and up to that message of it, and settles its call. If it
+    /// refuses, neither has happened.
     fn keep_summary(
         &self,
         text: String,

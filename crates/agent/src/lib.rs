@@ -4,8 +4,20 @@
 //! there is money, what is kept and what is shown, it asks its host for. Model output is attacker text: it can ask, and
 //! what is not whole is never acted on.
 
+mod arguments;
+mod calls;
+mod cuts;
+mod histories;
 mod host;
+mod prompts;
+mod proposals;
+mod retries;
+mod runs;
+mod sizes;
+mod summaries;
 mod turns;
+mod windows;
 
 pub use host::{Called, KeptCall, Outcome, ProposedCall, Step, Stopped, Ticket, ToolHost};
+pub use runs::run;
 pub use turns::{Answer, End, Past, PastStep, Profile, Said, Turn};

@@ -1,0 +1,133 @@
+//! The loop: ask, make what calls were asked for, keep the step, ask again, until there is an answer.
+//!
+//! Whatever way a turn ends, each ticket is settled once: with the step it belongs to, with the answer that is handed
+//! back, or by itself.
+
+use crate::calls::{self, Made};
+use crate::host::{KeptCall, Step, Stopped, ToolHost};
+use crate::proposals::{self, Wish};
+use crate::retries::{self, Heard};
+use crate::turns::{Answer, End, PastStep, Turn};
+use crate::windows::{self, Window};
+use crate::{prompts, sizes, summaries};
+use domain::{Code, Refusal};
+use llm::{Request, Tool};
+
+/// Runs a turn to its end, or to where it has to wait for somebody.
+pub async fn run<H: ToolHost>(turn: Turn<'_>, host: &H) -> End {
+    let system = prompts::system(&turn);
+    let mut run = Run { turn, host, system };
+    run.go_on().await.unwrap_or_else(End::Failed)
+}
+
+struct Run<'a, H> {
+    turn: Turn<'a>,
+    host: &'a H,
+    system: String,
+}
+
+impl<H: ToolHost> Run<'_, H> {
+    async fn go_on(&mut self) -> Result<End, Stopped> {
+        if let Some(end) = self.finish_kept_step().await? {
+            return Ok(end);
+        }
+        let mut compacted = false;
+        while self.turn.steps.len() < self.turn.steps_most as usize {
+            let request = self.request(&mut compacted).await?;
+            let seed = self.turn.seed.wrapping_add(self.turn.steps.len() as u64 * 4);
+            let heard = retries::ask(self.turn.model, &request, self.host, seed).await?;
+            if let Some(end) = self.act_on(heard, &request.tools).await? {
+                return Ok(end);
+            }
+        }
+        let text = format!("the agent took {} steps without coming to an answer", self.turn.steps_most);
+        Err(Refusal::new(Code::StepLimit, text).with("steps_most", self.turn.steps_most))
+    }
+
+    /// A turn that begins again goes on with the calls that waited, and with no other.
+    async fn finish_kept_step(&mut self) -> Result<Option<End>, Stopped> {
+        let Some(step) = self.turn.steps.last_mut().filter(|step| step.calls.iter().any(calls::is_open)) else {
+            return Ok(None);
+        };
+        let before = step.calls.clone();
+        let made = calls::make(self.host, &mut step.calls).await;
+        let kept = if step.calls == before { Ok(()) } else { self.host.keep_results(&step.calls).await };
+        match made {
+            Made::Stopped(stopped) => Err(stopped),
+            Made::Waits => kept.map(|()| Some(End::Parked)),
+            Made::All => kept.map(|()| None),
+        }
+    }
+
+    /// Asks anew what tools there are: what the agent may do can change during a turn.
+    async fn request(&mut self, compacted: &mut bool) -> Result<Request, Stopped> {
+        let profile = &self.turn.profile;
+        let mut request = Request {
+            model: profile.model.clone(),
+            system: self.system.clone(),
+            messages: Vec::new(),
+            tools: self.host.tools().await?,
+            max_tokens: 0,
+            temperature: profile.temperature,
+        };
+        let window = Window::divide(self.turn.window_tokens, profile.max_tokens, sizes::of_request(&request));
+        let own = windows::own(&self.turn.message, &self.turn.steps, window.room)?;
+        if !std::mem::replace(compacted, true) {
+            let own_tokens = own.iter().map(|told| told.tokens).sum();
+            summaries::compact(&mut self.turn, self.host, window.room, own_tokens).await?;
+        }
+        request.messages = windows::conversation(&self.turn.history, own, window.room);
+        request.max_tokens = window.answer_tokens;
+        Ok(request)
+    }
+
+    async fn act_on(&mut self, heard: Heard, tools: &[Tool]) -> Result<Option<End>, Stopped> {
+        let wish = match proposals::wish(&heard.reply) {
+            Ok(wish) => wish,
+            Err(refusal) => {
+                let outcome = heard.outcome();
+                self.host.settle(heard.ticket, outcome).await?;
+                return Err(refusal);
+            }
+        };
+        match wish {
+            Wish::Answer { truncated } => Ok(Some(End::Replied(self.answer(heard, truncated)))),
+            Wish::Calls => {
+                let mut calls = proposals::propose(&heard.reply.calls, tools, &self.turn.steps);
+                let made = calls::make(self.host, &mut calls).await;
+                let kept = self.keep(heard, calls).await;
+                match made {
+                    Made::Stopped(stopped) => Err(stopped),
+                    Made::Waits => kept.map(|()| Some(End::Parked)),
+                    Made::All => kept.map(|()| None),
+                }
+            }
+        }
+    }
+
+    fn answer(&self, heard: Heard, truncated: bool) -> Answer {
+        let usage = heard.usage.unwrap_or_default();
+        let model = self.name_of(heard.reply.model);
+        Answer { text: heard.reply.text, model, ticket: heard.ticket, usage, truncated }
+    }
+
+    /// A host that refuses to keep a step has not settled its call either.
+    async fn keep(&mut self, heard: Heard, calls: Vec<KeptCall>) -> Result<(), Stopped> {
+        let outcome = heard.outcome();
+        let usage = heard.usage.unwrap_or_default();
+        let (text, ticket) = (heard.reply.text, heard.ticket);
+        self.turn.steps.push(PastStep { text: text.clone(), calls: calls.clone() });
+        let model = self.name_of(heard.reply.model);
+        let step = Step { text, calls, model, ticket: ticket.clone(), usage };
+        if let Err(stopped) = self.host.keep(step).await {
+            // The turn ends for the first reason, whatever comes of this.
+            self.host.settle(ticket, outcome).await.ok();
+            return Err(stopped);
+        }
+        Ok(())
+    }
+
+    fn name_of(&self, model: String) -> String {
+        if model.is_empty() { self.turn.profile.model.clone() } else { model }
+    }
+}
