@@ -126,6 +126,8 @@ fn render(app: &App, stream: EventStream) -> Response {
 fn frame(item: &Item) -> Bytes {
     let text = match item {
         Item::Event { id, event } => format!("id: {id}\nevent: {}\ndata: {}\n\n", event.kind, event.data),
+        // Without an id, so that a reader resumes after the last event that is in the log.
+        Item::Whisper(whisper) => format!("event: {}\ndata: {}\n\n", whisper.kind, whisper.data),
         Item::Reset { id, at, session } => {
             let hint = "events before this were not kept: read the present state (list_keys), then go on from here";
             let mut data = json!({"type": "RESET", "at": at, "hint": hint});

@@ -138,6 +138,46 @@ pub struct RecordedEvent {
     pub data: String,
 }
 
+/// Where something is said that only those hear who listen at that moment: in a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Earshot {
+    pub workspace: WorkspaceId,
+    pub project: Option<ProjectId>,
+    pub session: SessionId,
+}
+
+impl Earshot {
+    pub fn of(session: &Session) -> Self {
+        let Session { workspace, project, id, .. } = session;
+        Self { workspace: workspace.clone(), project: project.clone(), session: id.clone() }
+    }
+
+    pub fn stream(&self) -> StreamId {
+        StreamId::of_session(&self.session)
+    }
+}
+
+/// What is shown to whoever watches and kept nowhere: it has no number, and nobody can ask for it again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Whisper {
+    pub earshot: Earshot,
+    pub kind: &'static str,
+    /// The rendered JSON object.
+    pub data: String,
+}
+
+impl Whisper {
+    /// A part of a message on its way.
+    pub const MESSAGE_DELTA: &'static str = "MESSAGE_DELTA";
+
+    /// `fields`: its own, beside `type`, `at`, `workspace`, `project` and `session`.
+    pub fn new(earshot: &Earshot, kind: &'static str, at: Timestamp, fields: Map<String, Value>) -> Self {
+        let Earshot { workspace, project, session } = earshot;
+        let data = rendered(kind, at, workspace, (project.as_ref(), Some(session)), fields);
+        Self { earshot: earshot.clone(), kind, data }
+    }
+}
+
 /// What an event says of a change of an item.
 pub struct ItemChange<'a> {
     pub key: &'a ItemKey,
@@ -255,19 +295,30 @@ impl Event {
 
     /// The one JSON object that every stream shows.
     pub fn render(&self, workspace: &WorkspaceId) -> String {
-        let mut object = Map::new();
-        object.insert("type".into(), self.kind.as_str().into());
-        object.insert("at".into(), json!(self.at));
-        object.insert("workspace".into(), json!(workspace));
-        if let Some(project) = &self.project {
-            object.insert("project".into(), json!(project));
-        }
-        if let Some(session) = &self.session {
-            object.insert("session".into(), json!(session));
-        }
-        object.extend(self.fields.clone());
-        Value::Object(object).to_string()
+        let about = (self.project.as_ref(), self.session.as_ref());
+        rendered(self.kind.as_str(), self.at, workspace, about, self.fields.clone())
     }
+}
+
+fn rendered(
+    kind: &str,
+    at: Timestamp,
+    workspace: &WorkspaceId,
+    (project, session): (Option<&ProjectId>, Option<&SessionId>),
+    fields: Map<String, Value>,
+) -> String {
+    let mut object = Map::new();
+    object.insert("type".into(), kind.into());
+    object.insert("at".into(), json!(at));
+    object.insert("workspace".into(), json!(workspace));
+    if let Some(project) = project {
+        object.insert("project".into(), json!(project));
+    }
+    if let Some(session) = session {
+        object.insert("session".into(), json!(session));
+    }
+    object.extend(fields);
+    Value::Object(object).to_string()
 }
 
 fn visible(access: &Access) -> Patterns {

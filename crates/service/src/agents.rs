@@ -226,6 +226,7 @@ impl Operation for Update {
         }
         // Whoever watches through it looks again whether they may.
         tx.rights_shrank();
+        tx.agents_changed();
         tx.scope(&after.workspace).audit().append(record(&self.caller, "agent.update", &after, self.now));
         Ok(after)
     }
@@ -273,6 +274,7 @@ pub(crate) async fn remove(tx: &mut Tx, agent: &Agent, now: Timestamp) -> Result
     tx.forget_outcomes_of(agent.id.as_str()).await?;
     tx.scope(&agent.workspace).agents(&agent.project).remove(&agent.id).await?;
     tx.rights_shrank();
+    tx.agents_changed();
     Ok(())
 }
 

@@ -308,5 +308,6 @@ pub(crate) async fn remove(tx: &mut Tx, workspace: &WorkspaceId, id: &ProjectId,
     tx.forget_outcomes_of(id.as_str()).await?;
     // Open streams of the project end with the commit.
     tx.rights_shrank();
+    tx.agents_changed();
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! Event streams: a contiguous slice of the log, then whatever is committed next.
 //!
 //! A stream reads the log and is only woken by the fan-out, so it can neither skip nor repeat. It ends when its
-//! credential does, when it may no longer see what it shows, or when the reader goes.
+//! credential does, when it may no longer see what it shows, or when the reader goes. Whispers are shown between the
+//! events as they come, to whoever keeps up.
 
 mod logs;
 
@@ -11,7 +12,7 @@ use crate::sessions::{Get, SessionRef};
 use crate::users::Memberships;
 use crate::{Ctx, House, Result, standing};
 use domain::Refusal;
-use domain::events::{RecordedEvent, StreamId};
+use domain::events::{RecordedEvent, StreamId, Whisper};
 use domain::ids::{SessionId, UserId, WorkspaceId};
 use domain::items::ItemScope;
 use domain::keys::KeySelection;
@@ -22,7 +23,7 @@ use logs::{HouseBounds, ItemBounds, OwnScope, ProjectLog, SessionBounds, StreamL
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Bell, News, Watch};
+use store::{Bell, Heard, News, Watch};
 use tokio::sync::watch;
 
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -33,6 +34,8 @@ pub enum Item {
         id: u64,
         event: Arc<RecordedEvent>,
     },
+    /// Has no number and is in no log.
+    Whisper(Arc<Whisper>),
     /// The reader's place in the log is unknown: it must look at the state itself and go on from `id`.
     Reset {
         id: u64,
@@ -81,6 +84,8 @@ pub struct EventStream {
     source: Source,
     selection: KeySelection,
     cursor: u64,
+    /// The newest event that was looked at, by its number in the house.
+    seen: u64,
     /// Whether the log has nothing beyond the cursor, as far as is known.
     caught_up: bool,
     ready: VecDeque<Item>,
@@ -130,7 +135,7 @@ pub async fn of_project(
     ctx.caller.require_person()?;
     let rights = ctx.house.authority().watch();
     let project = ctx.house.store().read(projects::Find { caller: ctx.caller.clone(), reference }).await?;
-    let bell = ctx.house.store().bell(std::slice::from_ref(&project.workspace));
+    let bell = ctx.house.store().bell(std::slice::from_ref(&project.workspace), Some(project.id.clone()));
     let source = Source::Log { bell, of: Picked::Project(Box::new(project)) };
     Opened { ctx, signed_in, selection, rights }.picked(source, start).await
 }
@@ -144,7 +149,8 @@ pub async fn of_user(
 ) -> Result<EventStream> {
     ctx.caller.require_person()?;
     let rights = ctx.house.authority().watch();
-    let bell = bell(&ctx.house, &ctx.caller.user).await?;
+    let workspaces = workspaces_of(&ctx.house, &ctx.caller.user).await?;
+    let bell = ctx.house.store().bell(&workspaces, None);
     let source = Source::Log { bell, of: Picked::User };
     Opened { ctx, signed_in, selection, rights }.picked(source, start).await
 }
@@ -190,14 +196,13 @@ impl Opened<'_> {
     fn stream(self, source: Source, cursor: u64, reset: Option<Item>) -> EventStream {
         let Self { ctx, signed_in, selection, rights } = self;
         let (house, ready) = (ctx.house.clone(), reset.into_iter().collect());
-        EventStream { house, signed_in, source, selection, cursor, caught_up: false, ready, rights }
+        EventStream { house, signed_in, source, selection, cursor, seen: 0, caught_up: false, ready, rights }
     }
 }
 
-async fn bell(house: &House, user: &UserId) -> Result<Bell> {
+async fn workspaces_of(house: &House, user: &UserId) -> Result<Vec<WorkspaceId>> {
     let memberships = house.store().read(Memberships { user: user.clone() }).await?;
-    let workspaces: Vec<_> = memberships.into_iter().map(|membership| membership.workspace).collect();
-    Ok(house.store().bell(&workspaces))
+    Ok(memberships.into_iter().map(|membership| membership.workspace).collect())
 }
 
 /// Where to start, and whether the reader has to be told that its place is gone.
@@ -248,8 +253,9 @@ impl EventStream {
             }
             news = self.source.news() => {
                 match news {
-                    Some(News::Event(event)) => self.take(event),
-                    Some(News::Missed) | None => self.caught_up = false,
+                    News::Event(event) => self.take(event),
+                    News::Whisper(heard) => self.hear(heard),
+                    News::Missed => self.caught_up = false,
                 }
                 Ok(true)
             }
@@ -267,7 +273,15 @@ impl EventStream {
         }
     }
 
+    /// A whisper that an event has overtaken, because the log was read meanwhile, is of no use any more.
+    fn hear(&mut self, Heard { whisper, after }: Heard) {
+        if after >= self.seen {
+            self.ready.push_back(Item::Whisper(whisper));
+        }
+    }
+
     fn show(&mut self, id: u64, event: Arc<RecordedEvent>) {
+        self.seen = self.seen.max(event.seq);
         let wanted = event.key.as_ref().is_none_or(|key| self.selection.admits(key));
         if wanted && event.is_visible_to(&self.signed_in.caller.participant) {
             self.ready.push_back(Item::Event { id, event });
@@ -302,6 +316,7 @@ impl EventStream {
             self.cursor = id;
             self.show(id, Arc::new(event));
         }
+        self.house.store().read_up_to(self.seen);
         Ok(any)
     }
 
@@ -332,8 +347,12 @@ impl EventStream {
                 let now = store.read(OwnScope { caller }).await?;
                 if now == *scope { Ok(()) } else { Err(Refusal::agent_not_found().into()) }
             }
-            Source::Log { of: Picked::User, bell: old } => {
-                *old = bell(&self.house, &caller.user).await?;
+            Source::Log { of: Picked::User, bell } => {
+                let workspaces = workspaces_of(&self.house, &caller.user).await?;
+                *bell = store.bell(&workspaces, None);
+                // The other bell may have rung.
+                self.caught_up = false;
+                self.ready.retain(|item| item.workspace().is_none_or(|of| workspaces.contains(of)));
                 Ok(())
             }
             Source::Log { of: Picked::Project(project), .. } => {
@@ -345,14 +364,21 @@ impl EventStream {
     }
 }
 
-impl Source {
-    async fn news(&mut self) -> Option<News> {
+impl Item {
+    fn workspace(&self) -> Option<&WorkspaceId> {
         match self {
-            Self::Stream { watch, .. } => Some(watch.next().await),
-            Self::Log { bell, .. } => {
-                bell.rung().await;
-                None
-            }
+            Self::Event { event, .. } => Some(&event.workspace),
+            Self::Whisper(whisper) => Some(&whisper.earshot.workspace),
+            Self::Reset { .. } | Self::Heartbeat => None,
+        }
+    }
+}
+
+impl Source {
+    async fn news(&mut self) -> News {
+        match self {
+            Self::Stream { watch, .. } => watch.next().await,
+            Self::Log { bell, .. } => bell.next().await,
         }
     }
 }

@@ -50,7 +50,7 @@ pub use audit::{ChainFault, ChainPosition};
 pub use bindings::{BoundPlace, KnownIdentity};
 pub use error::{Error, Result};
 pub use events::Retention;
-pub use fan_out::{Bell, News, Watch};
+pub use fan_out::{Bell, Heard, News, Watch};
 pub use house_rules::AcceptedRules;
 pub use idempotency::{Claim, StoredOutcome};
 pub use leases::Lease;

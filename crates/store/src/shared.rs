@@ -56,6 +56,8 @@ pub(crate) struct Shared {
     pub(crate) figures: WriterFigures,
     /// Moves with every commit after which somebody may do less.
     pub(crate) rights: watch::Sender<u64>,
+    /// Moves with every commit that changed or removed an agent.
+    pub(crate) agents_epoch: AtomicU64,
     pub(crate) expiry_set: Notify,
 }
 
@@ -66,6 +68,7 @@ impl Default for Shared {
             condition: Mutex::new(Condition::Healthy),
             figures: WriterFigures::default(),
             rights: watch::Sender::new(0),
+            agents_epoch: AtomicU64::new(0),
             expiry_set: Notify::new(),
         }
     }
@@ -85,6 +88,8 @@ impl Shared {
     }
 
     pub(crate) fn failed(&self, error: &Error) {
+        // What failed at the commit may have happened: what is remembered of agents is not relied on.
+        self.agents_epoch.fetch_add(1, Ordering::Release);
         self.set_condition(Condition::from_failure(error));
     }
 
@@ -93,6 +98,9 @@ impl Shared {
         self.figures.committed(operations, took);
         if told.signals.rights_shrank {
             self.rights.send_modify(|epoch| *epoch += 1);
+        }
+        if told.signals.agents_changed {
+            self.agents_epoch.fetch_add(1, Ordering::Release);
         }
         if told.signals.expiry_set {
             self.expiry_set.notify_one();

@@ -8,10 +8,11 @@ use crate::queue::Refused;
 use crate::shared::{Condition, Shared, WriterFigures};
 use crate::sqlite::{self, Sqlite};
 use crate::{Error, Operation, Result};
-use domain::events::StreamId;
-use domain::ids::WorkspaceId;
+use domain::events::{Earshot, StreamId, Whisper};
+use domain::ids::{ProjectId, WorkspaceId};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use tokio::sync::{Notify, oneshot, watch};
 
 /// Where the rows are.
@@ -104,8 +105,20 @@ impl Store {
         self.inner.shared.fan_out.watch(workspace, stream)
     }
 
-    pub fn bell(&self, workspaces: &[WorkspaceId]) -> Bell {
-        self.inner.shared.fan_out.bell(workspaces)
+    /// Rings for every event of these workspaces, and hears what is whispered there: with a project, only in that one.
+    pub fn bell(&self, workspaces: &[WorkspaceId], project: Option<ProjectId>) -> Bell {
+        self.inner.shared.fan_out.bell(workspaces, project)
+    }
+
+    /// Shows something to whoever watches the session, its project or its workspace at this moment, and keeps it nowhere.
+    /// `make` is called only if somebody does.
+    pub fn whisper(&self, earshot: &Earshot, make: impl FnOnce() -> Whisper) {
+        self.inner.shared.fan_out.whisper(earshot, make);
+    }
+
+    /// A watcher has read the log up to this number of the house.
+    pub fn read_up_to(&self, seq: u64) {
+        self.inner.shared.fan_out.read(seq);
     }
 
     /// Makes a consistent copy of the database in a new file, while others write.
@@ -152,6 +165,11 @@ impl Store {
     /// Moves with every commit after which somebody may do less.
     pub fn rights(&self) -> &watch::Sender<u64> {
         &self.inner.shared.rights
+    }
+
+    /// Moves with every commit that changed or removed an agent, before that is acknowledged.
+    pub fn agents_epoch(&self) -> u64 {
+        self.inner.shared.agents_epoch.load(Ordering::Acquire)
     }
 
     /// Rung when a key was given a time to live.

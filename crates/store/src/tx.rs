@@ -32,6 +32,7 @@ pub struct Tx {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Signals {
     pub(crate) rights_shrank: bool,
+    pub(crate) agents_changed: bool,
     pub(crate) expiry_set: bool,
 }
 
@@ -100,6 +101,11 @@ impl Tx {
     /// Somebody may do less once this has committed: whoever relies on rights looks at them again.
     pub fn rights_shrank(&mut self) {
         self.signals.rights_shrank = true;
+    }
+
+    /// An agent is another or gone once this has committed: whoever remembers agents reads them again.
+    pub fn agents_changed(&mut self) {
+        self.signals.agents_changed = true;
     }
 
     /// A key was given a time to live: whoever sleeps until the next expiry may have to wake earlier.

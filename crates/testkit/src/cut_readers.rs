@@ -96,7 +96,7 @@ impl CutReader {
     /// Connects, reads a random number of bytes or until nothing more can come, and hangs up. An error: the other side
     /// did, or is not there.
     pub fn visit(&mut self, address: SocketAddr, is_all: impl Fn(&[StreamEvent]) -> bool) -> io::Result<()> {
-        let last = self.seen.last().map_or(0, |event| event.id);
+        let last = self.seen.iter().rev().find(|event| event.is_numbered).map_or(0, |event| event.id);
         let mut line = Line::open(address, &self.token, &self.path, last)?;
         self.visits += 1;
         // About the length of the head and of a few events: most cuts fall inside of one of them.

@@ -14,7 +14,9 @@ pub struct Events {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamEvent {
+    /// Of an event that has none, 0.
     pub id: u64,
+    pub is_numbered: bool,
     pub kind: String,
     pub data: Value,
 }
@@ -55,8 +57,12 @@ impl Events {
 pub(crate) fn parse(block: &str) -> Option<StreamEvent> {
     let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name));
     let data = field("data: ")?;
+    let id = field("id: ").map(|id| id.parse().expect("a number"));
+    // What is recorded, all but this kind, can be resumed from.
+    assert!(id.is_some() || block.starts_with("event: MESSAGE_DELTA\n"), "an id: {block}");
     Some(StreamEvent {
-        id: field("id: ").expect("an id").parse().expect("a number"),
+        id: id.unwrap_or(0),
+        is_numbered: id.is_some(),
         kind: field("event: ").expect("a kind").to_owned(),
         data: serde_json::from_str(data).expect("JSON"),
     })

@@ -91,7 +91,7 @@ impl Wanted {
             found.map(|(uri, _)| News::Updated(uri.clone())).collect::<Vec<_>>()
         };
         let (mut news, changes_lists) = match item {
-            Item::Heartbeat => return Vec::new(),
+            Item::Heartbeat | Item::Whisper(_) => return Vec::new(),
             // Something was missed: whoever wants to know has to look.
             Item::Reset { .. } => (about(&|_| true), true),
             Item::Event { event, .. } => match &event.key {

@@ -48,6 +48,7 @@ fn watch(scene: &Scene, beginning: Beginning) -> Vec<u64> {
                     read_on(scene, &mut shown);
                 }
             }
+            News::Whisper(heard) => hear(&heard),
             News::Missed => read_on(scene, &mut shown),
         }
     }
@@ -61,12 +62,13 @@ fn read_on(scene: &Scene, shown: &mut Vec<u64>) {
 
 /// The same with a bell, which tells that there is something and not what.
 fn listen(scene: &Scene) -> Vec<u64> {
-    let bell = scene.rooms.shared.fan_out.bell(&[topic().0]);
+    let bell = scene.rooms.shared.fan_out.bell(&[topic().0], None);
     let mut shown = Vec::new();
     read_on(scene, &mut shown);
     while shown.len() < usize::try_from(ALL).unwrap() {
-        block_on(bell.rung());
-        read_on(scene, &mut shown);
+        if let News::Missed = block_on(bell.next()) {
+            read_on(scene, &mut shown);
+        }
     }
     shown
 }
