@@ -46,13 +46,13 @@ pub struct Options {
     /// Where the keys of model providers are.
     pub environment: Environment,
     /// How long a provider may take.
-    pub timeouts: llm::providers::Timeouts,
+    pub timeouts: llm::Timeouts,
 }
 
 impl Options {
     /// A house all of which is in its data directory.
     pub fn in_folder(data_dir: impl Into<std::path::PathBuf>) -> Self {
-        let (environment, timeouts) = (Arc::new(|_: &str| None), llm::providers::Timeouts::default());
+        let (environment, timeouts) = (Arc::new(|_: &str| None), llm::Timeouts::default());
         Self { data_dir: data_dir.into(), secret: None, storage_url: None, environment, timeouts }
     }
 }

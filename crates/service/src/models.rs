@@ -4,10 +4,7 @@
 use crate::{House, Result};
 use domain::rules::{Provider, Rules};
 use domain::{Code, Refusal};
-use llm::demo::Demo;
-use llm::providers::{ProviderOptions, Providers, Timeouts, from_environment};
-use llm::routing::{self, Choice};
-use llm::ChatModel;
+use llm::{ChatModel, Choice, Demo, ProviderOptions, Providers, Timeouts, from_environment, routing};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -74,5 +71,5 @@ impl Table {
 
 /// Whether anybody but the demo answers, for a greeting.
 pub fn has_provider(house: &House, rules: &Rules) -> bool {
-    house.models().providers(&rules.house.models.providers).is_ok_and(|providers| !providers.names().is_empty())
+    house.models().providers(&rules.house.models.providers).is_ok_and(|providers| providers.names().next().is_some())
 }

@@ -2,7 +2,7 @@
 //! falls behind reads the log. Whispers go the same ways and are in no log: whoever falls behind has missed them.
 
 use crate::sync::{BACKLOG, Mutex, MutexGuard};
-use domain::events::{Earshot, RecordedEvent, StreamId, Whisper};
+use domain::events::{Earshot, EventKind, RecordedEvent, StreamId, Whisper};
 use domain::ids::{ProjectId, WorkspaceId};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, PoisonError, Weak};
@@ -20,6 +20,8 @@ pub(crate) struct FanOut {
 struct Topics {
     streams: HashMap<Topic, Sender>,
     bells: HashMap<WorkspaceId, Vec<Weak<Line>>>,
+    /// Whoever follows the alerts of the whole house.
+    alerts: Option<Sender>,
     /// The number in the house of the newest event that anybody here knows of.
     newest: u64,
 }
@@ -154,6 +156,11 @@ impl FanOut {
         Watch(streams.entry(topic).or_insert_with(|| broadcast::channel(BACKLOG).0).subscribe())
     }
 
+    /// The alerts of every workspace, for the house itself.
+    pub(crate) fn watch_alerts(&self) -> Watch {
+        Watch(self.lock().alerts.get_or_insert_with(|| broadcast::channel(BACKLOG).0).subscribe())
+    }
+
     pub(crate) fn bell(&self, workspaces: &[WorkspaceId], project: Option<ProjectId>) -> Bell {
         let line = Arc::new(Line { project, waiting: Mutex::new(Waiting::default()), wake: Notify::new() });
         let bells = &mut self.lock().bells;
@@ -171,6 +178,10 @@ impl FanOut {
             topics.newest = topics.newest.max(event.seq);
             if let Some(bells) = topics.bells.get(&event.workspace) {
                 bells.iter().filter_map(Weak::upgrade).for_each(|bell| bell.ring());
+            }
+            if let Some(alerts) = topics.alerts.as_ref().filter(|_| event.kind == EventKind::Alert.as_str()) {
+                // Whoever followed may have gone.
+                let _ = alerts.send(Said::Event(event.clone()));
             }
             if topics.streams.is_empty() {
                 continue;

@@ -110,6 +110,11 @@ impl Store {
         self.inner.shared.fan_out.bell(workspaces, project)
     }
 
+    /// News of every alert, whatever the workspace: for what the house does about them.
+    pub fn watch_alerts(&self) -> Watch {
+        self.inner.shared.fan_out.watch_alerts()
+    }
+
     /// Shows something to whoever watches the session, its project or its workspace at this moment, and keeps it nowhere.
     /// `make` is called only if somebody does.
     pub fn whisper(&self, earshot: &Earshot, make: impl FnOnce() -> Whisper) {

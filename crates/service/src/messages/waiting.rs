@@ -34,8 +34,9 @@ pub async fn wait(ctx: &Ctx, accepted: &Accepted, longest: Duration) -> Result<O
             }
             loop {
                 match watch.next().await {
-                    News::Event(event) if !tells_of(&event.kind, &event.data, accepted) => {}
-                    _ => break,
+                    News::Event(event) if tells_of(&event.kind, &event.data, accepted) => break,
+                    News::Missed => break,
+                    News::Event(_) | News::Whisper(_) => {}
                 }
             }
         }

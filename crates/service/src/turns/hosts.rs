@@ -18,16 +18,18 @@ use crate::worker_spaces::{Space, alerts};
 use crate::{House, Result, models, prompts, rules};
 use agent::{Called, KeptCall, Outcome, ProposedCall, Step, Stopped, Ticket, ToolHost};
 use domain::agents::Agent;
+use domain::events::{Earshot, Whisper};
 use domain::ids::{MessageId, WorkspaceId};
 use domain::ledger::CallEnd;
 use domain::messages::{MadeBy, Message, Role, ToolResult, ToolUse};
+use domain::money::Micros;
 use domain::prices::Usage;
 use domain::roles::Role as UserRole;
 use domain::tasks::Task;
 use domain::worker_spaces::Alert;
-use llm::routing::Choice;
-use llm::{ChatModel, Tool};
+use llm::{ChatModel, Choice, Tool};
 use rights::SetAside;
+use serde_json::json;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What is shown of an answer is remembered up to here, for the history of a turn that is cut off.
@@ -41,6 +43,7 @@ pub(super) struct Host {
     task: Task,
     agent: Arc<Agent>,
     workspace: WorkspaceId,
+    earshot: Earshot,
     role: UserRole,
     choice: Choice,
     model: Arc<dyn ChatModel>,
@@ -67,6 +70,7 @@ impl Host {
             task: started.task.clone(),
             agent: started.agent.clone(),
             workspace: started.session.workspace.clone(),
+            earshot: Earshot::of(&started.session),
             role: started.role.clone(),
             model: table.model(&choice),
             choice,
@@ -138,7 +142,7 @@ impl Host {
     }
 
     /// A message of this turn, made with that much of the model.
-    pub(super) fn message(&self, text: String, model: String, usage: Usage, cost: Option<domain::money::Micros>) -> Message {
+    pub(super) fn message(&self, text: String, model: String, usage: Usage, cost: Option<Micros>) -> Message {
         let id = MessageId::generated(self.house.unique());
         let made_by = Some(MadeBy { model, usage, cost, truncated: false });
         Message { made_by, ..kept::by_agent(&self.task, id, text, self.house.now()) }
@@ -272,17 +276,16 @@ impl Host {
 
     /// Shows a piece of the answer to whoever watches the session now.
     fn whisper(&self, delta: &str) {
-        let (task, house) = (&self.task, &self.house);
-        let stream = domain::events::StreamId::of_session(&task.session);
-        house.store().whisper(&self.workspace, &stream, Some(&task.project), || {
+        self.house.store().whisper(&self.earshot, || {
+            let task = &self.task;
             let fields = [
-                ("session", serde_json::json!(task.session)),
-                ("task", serde_json::json!(task.id)),
-                ("agent", serde_json::json!(task.agent.name)),
-                ("in_reply_to", serde_json::json!(task.talk.message)),
+                ("task", json!(task.id)),
+                ("agent", json!(task.agent.name)),
+                ("in_reply_to", json!(task.talk.message)),
                 ("delta", delta.into()),
             ];
-            (house.now(), "MESSAGE_DELTA", fields)
+            let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            Whisper::new(&self.earshot, Whisper::MESSAGE_DELTA, self.house.now(), fields)
         });
     }
 }
