@@ -2,7 +2,8 @@
 
 use crate::paging::{Listed, Page};
 use crate::projects::{self, ProjectRef};
-use crate::{Ctx, Error, Result, idempotency, items, policy};
+use crate::tasks::transitions::{self, Mover};
+use crate::{Ctx, Error, Result, idempotency, items, policy, worker_spaces};
 use domain::Refusal;
 use domain::agents::{self as rules, AGENTS_MOST, Agent, AgentChoice, AgentShape};
 use domain::audit::AuditRecord;
@@ -12,6 +13,7 @@ use domain::items::ItemScope;
 use domain::platform_tools::WORKSPACE_PUBLISH;
 use domain::policy::{may_have, may_publish_from, may_show};
 use domain::projects::Project;
+use domain::tasks::TaskStatus;
 use domain::times::Timestamp;
 use std::sync::Arc;
 use store::{Operation, Tx};
@@ -244,7 +246,14 @@ async fn has_data(tx: &mut Tx, agent: &Agent) -> Result<bool> {
 pub async fn delete(ctx: &Ctx, path: AgentPath) -> Result<()> {
     ctx.caller.require_person()?;
     let operation = Delete { caller: ctx.caller.clone(), path, now: ctx.now() };
-    ctx.house.store().write(&WorkspaceId::personal(&ctx.caller.user), operation).await
+    let (house, turn) = (ctx.house.clone(), WorkspaceId::personal(&ctx.caller.user));
+    // On its own feet: its workers must hear of it, whether or not the caller still waits.
+    let done = tokio::spawn(async move {
+        let agent = house.store().write(&turn, operation).await?;
+        worker_spaces::retire(&house, &agent.workspace, &agent.project, &agent.id);
+        Ok(())
+    });
+    done.await.unwrap_or_else(|_| Err(store::Error::BadOperation("a deletion panicked").into()))
 }
 
 struct Delete {
@@ -254,14 +263,21 @@ struct Delete {
 }
 
 impl Operation for Delete {
-    type Output = ();
+    type Output = Agent;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<()> {
+    async fn run(&self, tx: &mut Tx) -> Result<Agent> {
         let agent = find_managed(tx, &self.caller, &self.path).await?;
+        for task in tx.scope(&agent.workspace).tasks().open_of_agent(&agent.id).await? {
+            // What runs may finish for a while.
+            if task.status != TaskStatus::Running {
+                let (why, mover) = ("cancelled: its agent was deleted", Mover::Caller(&self.caller));
+                transitions::cancel(tx, &agent.workspace, &task, why, mover, self.now).await?;
+            }
+        }
         remove(tx, &agent, self.now).await?;
         tx.scope(&agent.workspace).audit().append(record(&self.caller, "agent.delete", &agent, self.now));
-        Ok(())
+        Ok(agent)
     }
 }
 

@@ -4,9 +4,10 @@
 mod starting;
 
 use crate::worker_spaces::{Space, alerts};
-use crate::{House, tasks, turns};
-use domain::ids::{AgentId, TaskId};
-use domain::tasks::interrupted;
+use crate::tasks::recovery::{self, Place};
+use crate::{House, turns};
+use domain::ids::{AgentId, ProjectId, SessionId, TaskId, WorkspaceId};
+use domain::tasks::{Task, interrupted};
 use domain::worker_spaces::Alert;
 use futures_util::FutureExt;
 use starting::start_next;
@@ -19,11 +20,21 @@ use tokio::sync::Notify;
 
 /// After the store did not answer.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
+/// For a turn that was told to stop to settle its money.
+const TO_STOP: Duration = Duration::from_secs(2);
 
 /// The tasks that run in this process, and how each is told to stop.
 #[derive(Default)]
 pub struct Bus {
-    running: Mutex<HashMap<TaskId, Arc<Notify>>>,
+    running: Mutex<HashMap<TaskId, Running>>,
+    /// Rung when a task is over.
+    over: Notify,
+}
+
+struct Running {
+    workspace: WorkspaceId,
+    task: Task,
+    stop: Arc<Notify>,
 }
 
 /// Takes a task off the list when it is over, however it ends.
@@ -35,30 +46,80 @@ struct Listed<'b> {
 impl Drop for Listed<'_> {
     fn drop(&mut self) {
         self.bus.lock().remove(&self.task);
+        self.bus.over.notify_waiters();
     }
 }
 
 impl Bus {
-    fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, Arc<Notify>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, Running>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn list(&self, task: &TaskId) -> (Listed<'_>, Arc<Notify>) {
+    fn list(&self, workspace: &WorkspaceId, task: &Task) -> (Listed<'_>, Arc<Notify>) {
         let stop = Arc::new(Notify::new());
-        self.lock().insert(task.clone(), stop.clone());
-        (Listed { bus: self, task: task.clone() }, stop)
+        let running = Running { workspace: workspace.clone(), task: task.clone(), stop: stop.clone() };
+        self.lock().insert(task.id.clone(), running);
+        (Listed { bus: self, task: task.id.clone() }, stop)
     }
 
     /// Tells whoever runs a task here to stop. Its row has moved already; one that is only beginning finds that itself.
     pub(crate) fn stop(&self, task: &TaskId) {
-        if let Some(stop) = self.lock().get(task) {
-            stop.notify_one();
+        if let Some(running) = self.lock().get(task) {
+            running.stop.notify_one();
+        }
+    }
+
+    /// The same for all tasks of a session.
+    pub(crate) fn stop_session(&self, workspace: &WorkspaceId, session: &SessionId) {
+        self.stop_all(|running| running.workspace == *workspace && running.task.session == *session);
+    }
+
+    /// The same for all tasks of a project.
+    pub(crate) fn stop_project(&self, project: &ProjectId) {
+        self.stop_all(|running| running.task.project == *project);
+    }
+
+    fn stop_all(&self, which: impl Fn(&Running) -> bool) {
+        self.lock().values().filter(|running| which(running)).for_each(|running| running.stop.notify_one());
+    }
+
+    fn places(&self) -> Vec<Place> {
+        let place = |Running { workspace, task, .. }: &Running| {
+            (workspace.clone(), task.project.clone(), task.id.clone())
+        };
+        self.lock().values().map(place).collect()
+    }
+
+    /// Waits until nothing runs.
+    async fn is_quiet(&self) {
+        loop {
+            let over = self.over.notified();
+            if self.running() == 0 {
+                return;
+            }
+            over.await;
         }
     }
 
     pub fn running(&self) -> usize {
         self.lock().len()
     }
+}
+
+/// Lets what runs finish for a while before the house closes. What does not is failed as interrupted: whoever waits is told,
+/// and nothing is left to be found out at the next start.
+pub async fn drain(house: &House, patience: Duration) {
+    if tokio::time::timeout(patience, house.bus().is_quiet()).await.is_ok() {
+        return;
+    }
+    for place in house.bus().places() {
+        let id = place.2.clone();
+        match recovery::abandon(house, place, interrupted()).await {
+            Ok(_) => house.bus().stop(&id),
+            Err(error) => tracing::warn!(task = %id, %error, "a task could not be ended; the next start will"),
+        }
+    }
+    let _ = tokio::time::timeout(TO_STOP, house.bus().is_quiet()).await;
 }
 
 /// Has somebody look for tasks of an agent, unless enough do already.
@@ -72,6 +133,9 @@ pub(crate) fn ring(house: &House, space: &Arc<Space>, agent: &AgentId, limit: u6
 async fn work(house: House, space: Arc<Space>, agent: AgentId) {
     loop {
         space.heard(&agent);
+        if house.authority().is_closing() {
+            return space.dismiss(&agent);
+        }
         match start_next(&house, &space, &agent).await {
             Ok(Some(started)) => {
                 if started.more {
@@ -81,10 +145,7 @@ async fn work(house: House, space: Arc<Space>, agent: AgentId) {
             }
             Ok(None) if space.discharge(&agent) => return,
             Ok(None) => {}
-            Err(_) if house.authority().is_closing() => {
-                space.dismiss(&agent);
-                return;
-            }
+            Err(_) if house.authority().is_closing() => return space.dismiss(&agent),
             Err(error) => {
                 tracing::warn!(%error, "the tasks of an agent cannot be looked at yet");
                 tokio::time::sleep(AFTER_FAILURE).await;
@@ -96,7 +157,7 @@ async fn work(house: House, space: Arc<Space>, agent: AgentId) {
 /// Runs one task to its end, or until it is told to stop. A turn that panics harms nobody else.
 async fn run(house: &House, space: &Arc<Space>, started: Started) {
     let (task, workspace) = (started.task.clone(), started.session.workspace.clone());
-    let (_listed, stop) = house.bus().list(&task.id);
+    let (_listed, stop) = house.bus().list(&workspace, &task);
     let begun = std::time::Instant::now();
     space.begun();
     let turn = AssertUnwindSafe(turns::take(house, space, started, stop)).catch_unwind();
@@ -107,7 +168,7 @@ async fn run(house: &House, space: &Arc<Space>, started: Started) {
     }
     tracing::error!(task = %task.id, "a turn panicked");
     let place = (workspace.clone(), task.project.clone(), task.id.clone());
-    if let Err(error) = tasks::recovery::abandon(house, place, interrupted()).await {
+    if let Err(error) = recovery::abandon(house, place, interrupted()).await {
         tracing::error!(task = %task.id, %error, "a task whose turn panicked could not be ended");
     }
     space.crashed(house).await;

@@ -1,7 +1,8 @@
-//! What the house does by itself: ends keys and model calls whose time is over, forgets what is past keeping.
+//! What the house does by itself: ends keys, model calls, tasks and worker spaces whose time is over, passes
+//! alerts on, forgets what is past keeping.
 
 use crate::shared_context::expiry::Sweep;
-use crate::{Error, House, Result, budgets, idempotency};
+use crate::{Error, House, Result, budgets, idempotency, tasks, worker_spaces};
 use domain::ids::{SessionId, WorkspaceId};
 use domain::times::Timestamp;
 use std::time::Duration;
@@ -18,7 +19,14 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// Runs until it is dropped.
 pub async fn run(house: House) {
-    tokio::join!(expire(&house), budgets::end_overdue_calls(&house), purge(&house));
+    tokio::join!(
+        expire(&house),
+        budgets::end_overdue_calls(&house),
+        tasks::end_overdue_tasks(&house),
+        worker_spaces::end_idle_spaces(&house),
+        worker_spaces::post_to_webhook(&house),
+        purge(&house),
+    );
 }
 
 async fn expire(house: &House) {

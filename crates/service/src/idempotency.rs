@@ -54,7 +54,8 @@ where
         }
         let answer = match tx.attempt(&self.operation).await {
             Ok(output) => Ok(output),
-            Err(Error::Refused(refusal)) => Err(refusal),
+            // What only holds for a moment is not an answer to keep.
+            Err(Error::Refused(refusal)) if refusal.code != Code::QueueFull => Err(refusal),
             Err(error) => return Err(error),
         };
         let text = answer.as_ref().map_or_else(write_down, write_down)?;

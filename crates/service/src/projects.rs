@@ -5,7 +5,7 @@ pub(crate) mod home;
 
 use crate::paging::{Listed, Page};
 use crate::workspaces::{self, require_member};
-use crate::{Ctx, Error, Result, agents, idempotency, rules, sessions};
+use crate::{Ctx, Error, Result, agents, idempotency, rules, sessions, worker_spaces};
 use domain::agents::{Agent, AgentShape, starter_pack};
 use domain::audit::AuditRecord;
 use domain::callers::{AgentRef, Caller, Credential, only_delivers};
@@ -122,7 +122,10 @@ pub async fn create(ctx: &Ctx, input: CreateProject) -> Result<Staffed> {
     let mut staffed = Staffed::new(ctx, workspace.clone(), input.name, starter_pack(model.as_deref()));
     staffed.project.key_conventions = key_conventions;
     let operation = Create { caller: ctx.caller.clone(), staffed };
-    idempotency::write(ctx, &workspace, operation).await
+    let made = idempotency::write(ctx, &workspace, operation).await?;
+    // Ready for use when this returns; the next who needs it would begin it else.
+    worker_spaces::open(&ctx.house, &made.project.workspace, &made.project.id).await?;
+    Ok(made)
 }
 
 struct Create {
@@ -151,7 +154,9 @@ fn record(caller: &Caller, action: &'static str, project: &Project, at: Timestam
 
 pub async fn get(ctx: &Ctx, reference: ProjectRef) -> Result<Staffed> {
     ctx.caller.require_person()?;
-    ctx.house.store().read(Get { caller: ctx.caller.clone(), reference }).await
+    let found = ctx.house.store().read(Get { caller: ctx.caller.clone(), reference }).await?;
+    worker_spaces::begin_unseen(&ctx.house, &found.project).await?;
+    Ok(found)
 }
 
 struct Get {
@@ -272,7 +277,14 @@ impl Operation for Update {
 pub async fn delete(ctx: &Ctx, reference: ProjectRef) -> Result<()> {
     ctx.caller.require_person()?;
     let turn = WorkspaceId::personal(&ctx.caller.user);
-    ctx.house.store().write(&turn, Delete { caller: ctx.caller.clone(), reference, now: ctx.now() }).await
+    let (house, operation) = (ctx.house.clone(), Delete { caller: ctx.caller.clone(), reference, now: ctx.now() });
+    // On its own feet: its workers must hear of it, whether or not the caller still waits.
+    let done = tokio::spawn(async move {
+        let id = house.store().write(&turn, operation).await?;
+        worker_spaces::forget(&house, &id);
+        Ok(())
+    });
+    done.await.unwrap_or_else(|_| Err(store::Error::BadOperation("a deletion panicked").into()))
 }
 
 struct Delete {
@@ -282,17 +294,17 @@ struct Delete {
 }
 
 impl Operation for Delete {
-    type Output = ();
+    type Output = ProjectId;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<()> {
+    async fn run(&self, tx: &mut Tx) -> Result<ProjectId> {
         let project = find_managed(tx, &self.caller, &self.reference).await?;
         if project.is_home() {
             return Err(Refusal::forbidden("the home project belongs to the workspace and stays").into());
         }
         remove(tx, &project.workspace, &project.id, self.now).await?;
         tx.scope(&project.workspace).audit().append(record(&self.caller, "project.delete", &project, self.now));
-        Ok(())
+        Ok(project.id)
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::paging::{Listed, Page};
 use crate::projects::{self, ProjectRef, Staffed, home};
 use crate::workspaces::{self, require_member};
-use crate::{Ctx, Error, Result, agents, idempotency, policy, rules, shared_context};
+use crate::tasks::transitions::{self, Mover};
+use crate::{Ctx, Error, Result, agents, idempotency, policy, rules, shared_context, worker_spaces};
 use domain::audit::AuditRecord;
 use domain::callers::{AgentRef, Caller, Credential, only_delivers};
 use domain::ids::{ProjectId, SessionId, UserId, WorkspaceId};
@@ -302,7 +303,17 @@ pub async fn archive(ctx: &Ctx, reference: SessionRef) -> Result<Session> {
     ctx.caller.require_person()?;
     let turn = reference.turn(&ctx.caller);
     let operation = Archive { caller: ctx.caller.clone(), reference, now: ctx.now() };
-    idempotency::write(ctx, &turn, operation).await
+    let ctx = ctx.clone();
+    // On its own feet: whoever works in it must hear of it, whether or not the caller still waits.
+    let done = tokio::spawn(async move {
+        let session: Session = idempotency::write(&ctx, &turn, operation).await?;
+        ctx.house.bus().stop_session(&session.workspace, &session.id);
+        if let Some(project) = &session.project {
+            worker_spaces::end_if_unused(&ctx.house, &session.workspace, project).await?;
+        }
+        Ok(session)
+    });
+    done.await.unwrap_or_else(|_| Err(store::Error::BadOperation("archiving panicked").into()))
 }
 
 struct Archive {
@@ -320,6 +331,7 @@ impl Operation for Archive {
         session.require_active()?;
         // What is over by now goes first; what is left stands still from here on.
         shared_context::expiry::sweep(tx, &mut session, self.now).await?;
+        self.end_tasks(tx, &mut session).await?;
         let session = Session { state: SessionState::Archived, archived_at: Some(self.now), ..session };
         tx.scope(&session.workspace).sessions().save(&session).await?;
         let record = AuditRecord::new(&self.caller, "session.archive", self.now).in_session(&session.id);
@@ -328,12 +340,28 @@ impl Operation for Archive {
     }
 }
 
+impl Archive {
+    async fn end_tasks(&self, tx: &mut Tx, session: &mut Session) -> Result<()> {
+        let why = "cancelled: its session was archived";
+        for before in tx.scope(&session.workspace).tasks().open_of_session(&session.id).await? {
+            transitions::cancel_in(tx, session, &before, why, Mover::Caller(&self.caller), self.now).await?;
+        }
+        Ok(())
+    }
+}
+
 /// Removes a session with everything in it. Its audit stays.
 pub async fn delete(ctx: &Ctx, reference: SessionRef) -> Result<()> {
     ctx.caller.require_person()?;
     let turn = reference.turn(&ctx.caller);
     let operation = Delete { caller: ctx.caller.clone(), reference, now: ctx.now() };
-    ctx.house.store().write(&turn, operation).await
+    let house = ctx.house.clone();
+    let done = tokio::spawn(async move {
+        let (workspace, id) = house.store().write(&turn, operation).await?;
+        house.bus().stop_session(&workspace, &id);
+        Ok(())
+    });
+    done.await.unwrap_or_else(|_| Err(store::Error::BadOperation("a deletion panicked").into()))
 }
 
 struct Delete {
@@ -343,15 +371,15 @@ struct Delete {
 }
 
 impl Operation for Delete {
-    type Output = ();
+    type Output = (WorkspaceId, SessionId);
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<()> {
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
         let session = find_managed(tx, &self.caller, &self.reference).await?;
         remove(tx, &session.workspace, (&session.id, &session.uid), self.now).await?;
         let record = AuditRecord::new(&self.caller, "session.delete", self.now).in_session(&session.id);
         tx.scope(&session.workspace).audit().append(record);
-        Ok(())
+        Ok((session.workspace, session.id))
     }
 }
 

@@ -19,6 +19,7 @@ use crate::{Error, House, Result, bus};
 use cache::Cache;
 use domain::agents::Agent;
 use domain::ids::{AgentId, ProjectId, WorkspaceId};
+use domain::projects::Project;
 use spaces::Begun;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -89,6 +90,23 @@ pub(crate) async fn open(house: &House, workspace: &WorkspaceId, project: &Proje
             Begun::Ended => {}
         }
     }
+}
+
+/// Begins the space of a project that this process has not seen yet. One that was ended stays so until it is needed.
+pub(crate) async fn begin_unseen(house: &House, project: &Project) -> Result<()> {
+    if house.spaces().get(&project.id).is_none() {
+        open(house, &project.workspace, &project.id).await?;
+    }
+    Ok(())
+}
+
+/// A project is no more: nothing works there.
+pub(crate) fn forget(house: &House, project: &ProjectId) {
+    if let Some(space) = house.spaces().lock().remove(project) {
+        space.shut();
+    }
+    house.spaces().cache.clear(project);
+    house.bus().stop_project(project);
 }
 
 /// Has the workers of an agent look for what there is to do.

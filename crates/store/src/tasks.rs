@@ -259,6 +259,21 @@ impl Tasks<'_> {
         self.read_all(rows)
     }
 
+    /// Tasks of a session that are not over, oldest first.
+    pub async fn open_of_session(&mut self, session: &SessionId) -> Result<Vec<Task>> {
+        let rows = self
+            .tx
+            .query(
+                "SELECT project, id, session, agent, agent_name, message, message_number, reply_number, participant,
+                        user_id, status, priority, hops, created_at, started_at, ended_at, deadline_at, holder, error,
+                        sum
+                   FROM tasks WHERE workspace = $1 AND session = $2 AND ended_at IS NULL ORDER BY id",
+                params![self.workspace.as_str(), session.as_str()],
+            )
+            .await?;
+        self.read_all(rows)
+    }
+
     /// The newest tasks of a session, newest first.
     pub async fn newest_of_session(&mut self, session: &SessionId, limit: u64) -> Result<Vec<Task>> {
         let rows = self

@@ -75,10 +75,27 @@ pub(crate) async fn cancel(
     mover: Mover<'_>,
     now: Timestamp,
 ) -> Result<Task> {
-    let error = Failure { code: Code::Cancelled, message: why.to_owned() };
-    let after = before.ended(TaskStatus::Cancelled, Some(error), now).ok_or_else(|| has_ended(before.status))?;
+    let after = cancelled(before, why, now)?;
     put(tx, workspace, before, &after, mover, now).await?;
     Ok(after)
+}
+
+/// The same for whoever has the session at hand and saves it.
+pub(crate) async fn cancel_in(
+    tx: &mut Tx,
+    session: &mut Session,
+    before: &Task,
+    why: &str,
+    mover: Mover<'_>,
+    now: Timestamp,
+) -> Result<()> {
+    put_in(tx, session, before, &cancelled(before, why, now)?, mover, now).await
+}
+
+fn cancelled(before: &Task, why: &str, now: Timestamp) -> Result<Task> {
+    let error = Failure { code: Code::Cancelled, message: why.to_owned() };
+    let after = before.ended(TaskStatus::Cancelled, Some(error), now);
+    Ok(after.ok_or_else(|| has_ended(before.status))?)
 }
 
 /// The same as `put` for whoever has the session at hand and saves it.

@@ -37,9 +37,7 @@ pub async fn look(ctx: &Ctx, project: ProjectRef) -> Result<SpaceView> {
     ctx.caller.require_person()?;
     let find = projects::Find { caller: ctx.caller.clone(), reference: project };
     let project = ctx.house.store().read(find).await?;
-    if ctx.house.spaces().get(&project.id).is_none() {
-        super::open(&ctx.house, &project.workspace, &project.id).await?;
-    }
+    super::begin_unseen(&ctx.house, &project).await?;
     view(&ctx.house, &project).await
 }
 

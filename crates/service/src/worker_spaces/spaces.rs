@@ -155,6 +155,11 @@ impl Space {
         moved
     }
 
+    /// Takes nothing more, with nobody left to be told.
+    pub(crate) fn shut(&self) {
+        self.lock().status = SpaceStatus::Stopped;
+    }
+
     async fn tell(&self, house: &House, status: SpaceStatus) {
         let event = Event::worker_space(&self.project, status, &self.reasons(house.now()), house.now());
         let tell = Tell { workspace: self.workspace.clone(), event };
