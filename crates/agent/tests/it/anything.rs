@@ -127,10 +127,8 @@ proptest! {
             let waits = house.steps().last().map(|step| step.calls.iter().any(|call| call.result.is_none()));
             prop_assert!(waits.unwrap_or(open), "somebody is waited for");
         }
-        if refusing.is_empty() {
-            if let End::Failed(refusal) = &end {
-                prop_assert_ne!(refusal, &super::house::refusal());
-            }
+        if let End::Failed(refusal) = &end && refusing.is_empty() {
+            prop_assert_ne!(refusal, &super::house::refusal());
         }
         for request in house.requests() {
             prop_assert!(request.max_tokens > 0 && request.max_tokens <= window_tokens);

@@ -106,6 +106,30 @@ async fn a_summary_is_told_as_long_as_it_fits() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_summary_that_does_not_fit_is_missed() {
+    let house = House::new([says("ok")]);
+    let history = vec![summary(500, &"s".repeat(14_000)), asked(501, "and?")];
+    house.run(Turn { history, window_tokens: 5000, ..turn(&house) }).await;
+    assert_eq!(texts(&house.requests()[0]), ["[earlier mes", "and?", "hello"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_older_is_told_than_the_first_that_does_not_fit() {
+    let house = house();
+    let history = vec![asked(1, "small"), asked(2, &"x".repeat(14_000)), asked(3, "three")];
+    house.run(Turn { history, window_tokens: 5000, ..turn(&house) }).await;
+    assert_eq!(texts(&house.requests()[0]), ["[earlier mes", "three", "hello"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_is_spoken_to_first_and_told_no_id_twice() {
+    let house = House::new([says("ok")]);
+    let calls = || vec![kept("call_0", Some("a")), kept("call_1", Some("b"))];
+    house.run(Turn { history: vec![step(1, "", calls()), step(2, "", calls())], ..turn(&house) }).await;
+    assert_eq!(texts(&house.requests()[0]), ["[earlier mes", "", "a", "b", "", "a", "b", "hello"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_message_that_does_not_fit_alone_is_refused_before_anything_is_paid() {
     let house = House::new([]);
     let large = Turn { message: asked(9, &"x".repeat(9000)), window_tokens: 4000, ..turn(&house) };

@@ -8,8 +8,8 @@ use domain::prices::Usage;
 use domain::{Code, Refusal};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use llm::{ChatModel, Reply, Request, Stop, Tool};
-use std::collections::VecDeque;
+use llm::{ChatModel, Message, Reply, Request, Stop, Tool};
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ impl House {
         let end = end.expect("a turn comes to an end");
         let open = std::mem::take(&mut self.state().open);
         match &end {
-            End::Replied(answer) => assert_eq!(open, [answer.ticket.clone()]),
+            End::Replied(answer) => assert_eq!(open, std::slice::from_ref(&answer.ticket)),
             End::Parked | End::Failed(_) => assert_eq!(open, []),
         }
         let steps = self.steps();
@@ -130,6 +130,24 @@ impl House {
     }
 }
 
+/// What providers insist on: the model is spoken to first, no id comes twice, results follow their calls.
+fn assert_well_formed(request: &Request) {
+    assert!(matches!(request.messages.first(), Some(Message::User { .. })), "{request:?}");
+    let mut seen = HashSet::new();
+    let mut open = VecDeque::new();
+    for message in &request.messages {
+        match message {
+            Message::ToolResult { call_id, .. } => assert_eq!(open.pop_front(), Some(call_id), "{request:?}"),
+            Message::Assistant { calls, .. } => {
+                assert!(open.is_empty() && calls.iter().all(|call| seen.insert(&call.id)), "{request:?}");
+                open.extend(calls.iter().map(|call| &call.id));
+            }
+            Message::User { .. } => assert!(open.is_empty(), "{request:?}"),
+        }
+    }
+    assert!(open.is_empty(), "{request:?}");
+}
+
 impl State {
     fn close(&mut self, ticket: &Ticket) {
         let place = self.open.iter().position(|open| open == ticket);
@@ -147,6 +165,7 @@ impl ChatModel for House {
             let mut state = self.state();
             assert!(std::mem::take(&mut state.paid), "money is set aside before every question");
             assert_eq!(state.open.len(), 1);
+            assert_well_formed(request);
             state.events.push(Event::Asked(request.clone()));
             state.scenes.pop_front().expect("the model is asked no more often than the story says")
         };

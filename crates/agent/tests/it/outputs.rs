@@ -67,7 +67,7 @@ async fn one_call_of_no_known_form_keeps_all_from_being_made_and_the_model_may_t
         (bad("c2", &"n".repeat(129), "{}"), "name of the tool"),
         (many, "more than 64"),
     ] {
-        let house = House::new([asks_for(&calls), asks_for(&[good.clone()]), says("better")]);
+        let house = House::new([asks_for(&calls), asks_for(std::slice::from_ref(&good)), says("better")]);
         assert!(matches!(house.run(turn(&house)).await, End::Replied(_)), "{why}");
         assert_eq!(house.calls().len(), 1, "only that of the second try");
         let step = &house.steps()[0];

@@ -145,6 +145,8 @@ async fn a_history_is_summarised_once_in_a_turn() {
     let ask = |id: &str| reply("", &[call(id, "note_read", "{}")], Stop::Done);
     let house = House::new([says(" "), ask("c1"), ask("c2"), says("answer")]);
     assert!(matches!(house.run(long_turn(&house)).await, End::Replied(_)));
+    assert_eq!(house.requests().iter().filter(|request| request.tools.is_empty()).count(), 1);
+    assert_eq!(house.calls().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
