@@ -79,6 +79,19 @@ async fn silence_is_a_timeout_that_says_where() {
 }
 
 #[tokio::test]
+async fn a_connection_that_is_never_made_is_a_timeout_of_its_own() {
+    // Takes connections, and never says a word of TLS.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("https://{}", silent.local_addr().unwrap());
+    let connect = Duration::from_millis(200);
+    let providers = at(&base_url, &base_url, Timeouts { connect, ..Timeouts::default() });
+    for name in BOTH {
+        let error = ask(&providers, name, &question()).await.unwrap_err();
+        assert_eq!(error, Error::Timeout { stage: "connect", limit: connect });
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_never_ends_is_ended_by_the_total_time() {
     let provider = ImitatedProvider::start().await;
     let total = Duration::from_millis(300);
@@ -113,7 +126,7 @@ async fn an_error_where_the_answer_should_begin_may_be_tried_again() {
 
 #[tokio::test]
 async fn nonsense_is_garbled() {
-    for fault in [Fault::Garbage, Fault::BadUtf8] {
+    for fault in [Fault::Garbage, Fault::BadUtf8, Fault::WebPage] {
         for error in told(&fault).await {
             assert!(matches!(error, Error::Garbled(_)), "{fault:?}: {error:?}");
         }

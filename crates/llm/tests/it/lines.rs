@@ -50,6 +50,21 @@ async fn giving_up_ends_the_call_at_the_provider() {
 }
 
 #[tokio::test]
+async fn a_call_that_fails_is_not_made_again() {
+    let provider = ImitatedProvider::start().await;
+    let providers = providers(&provider, Timeouts::default());
+    for name in BOTH {
+        ask(&providers, name, &question()).await.unwrap();
+        for fault in [Fault::Close, Fault::CutAt(0), Fault::Status(503, Some("0".to_owned()))] {
+            let asked = provider.requests().len();
+            provider.script(vec![Turn::fault(fault)]);
+            assert!(ask(&providers, name, &question()).await.is_err());
+            assert_eq!(provider.requests().len(), asked + 1, "whoever asks decides on a second try");
+        }
+    }
+}
+
+#[tokio::test]
 async fn calls_do_not_wait_for_each_other() {
     let provider = ImitatedProvider::start().await;
     let providers = providers(&provider, Timeouts::default());

@@ -31,6 +31,8 @@ pub enum Fault {
     /// Closes without a word.
     Close,
     Garbage,
+    /// A page for browsers, as at an address that is not the provider's.
+    WebPage,
     /// Text without an end.
     Huge,
     /// The arguments of the last call end in the middle, and the model says that it is done.
