@@ -48,7 +48,11 @@ impl Endpoint {
         if status != 200 {
             return Err(self.refusal(status, response).await);
         }
-        if is_json(response.headers()) {
+        let kind = content_type(response.headers());
+        if kind.starts_with("text/html") {
+            return Err(Error::Garbled("it is a web page, so the base URL may be wrong"));
+        }
+        if kind.starts_with("application/json") {
             let body = self.body(&mut response, BODY_MOST).await?;
             let value = serde_json::from_slice(&body).map_err(|_| Error::Garbled("it is no JSON"))?;
             return answer.at_once(&value, heard);
@@ -105,26 +109,21 @@ impl Endpoint {
     }
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+fn content_type(headers: &HeaderMap) -> String {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    kind.trim_start().to_ascii_lowercase().starts_with("application/json")
+    kind.trim().to_ascii_lowercase()
 }
 
 /// Why nobody answered, in words of our own: the library's would name the address.
 fn why_unreachable(error: &reqwest::Error) -> String {
     let mut cause = error.source();
     while let Some(inner) = cause {
-        if let Some(tls) = inner.downcast_ref::<rustls::Error>() {
+        let io = inner.downcast_ref::<std::io::Error>();
+        let wrapped = io.and_then(|io| io.get_ref()).and_then(|inner| inner.downcast_ref());
+        if let Some(tls) = inner.downcast_ref::<rustls::Error>().or(wrapped) {
             return statuses::excerpt_of(&format!("no secure connection: {tls}"), None);
         }
-        if let Some(io) = inner.downcast_ref::<std::io::Error>()
-            && let Some(tls) = io.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>())
-        {
-            return statuses::excerpt_of(&format!("no secure connection: {tls}"), None);
-        }
-        if let Some(io) = inner.downcast_ref::<std::io::Error>()
-            && io.kind() == std::io::ErrorKind::ConnectionRefused
-        {
+        if io.is_some_and(|io| io.kind() == std::io::ErrorKind::ConnectionRefused) {
             return "connection refused".to_owned();
         }
         cause = inner.source();

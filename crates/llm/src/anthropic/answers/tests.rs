@@ -169,6 +169,20 @@ fn nonsense_is_an_error_and_never_a_panic() {
 }
 
 #[test]
+fn a_damaged_byte_anywhere_is_no_panic() {
+    let text = stream(&full()).into_bytes();
+    for place in 0..text.len() {
+        for byte in [0, b'\n', b'"', b'{', b'9', 0xff] {
+            let mut damaged = text.clone();
+            damaged[place] = byte;
+            if let Ok(reply) = read(&[&damaged]) {
+                assert!(reply.calls.len() <= 3, "damaged at {place}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_server_that_does_not_stream_answers_at_once() {
     let mut answer = MessageAnswer::default();
     let body = json!({

@@ -180,6 +180,20 @@ fn an_error_in_the_stream_is_told_by_its_number_or_kind() {
 }
 
 #[test]
+fn a_damaged_byte_anywhere_is_no_panic() {
+    let text = stream(&full(), "data: [DONE]\n\n").into_bytes();
+    for place in 0..text.len() {
+        for byte in [0, b'\n', b'"', b'{', b'9', 0xff] {
+            let mut damaged = text.clone();
+            damaged[place] = byte;
+            if let Ok(reply) = read(&[&damaged]) {
+                assert!(reply.calls.len() <= 3, "damaged at {place}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_server_that_does_not_stream_answers_at_once() {
     let mut completion = Completion::default();
     let body = json!({
