@@ -15,6 +15,7 @@ mod it {
     mod clock_jumps;
     mod concurrency;
     mod connections;
+    mod deltas;
     mod envelope;
     mod events;
     mod every_route;

@@ -307,3 +307,26 @@ async fn every_change_of_an_agent_leaves_one_row_and_no_refusal_does() {
         assert_eq!((&row["detail"], &row["user"], &row["workspace"]), (&told, &json!("usr_ann"), &json!("team")));
     }
 }
+
+#[tokio::test]
+async fn whoever_remembers_agents_is_told_by_the_commit_that_changes_one_and_by_no_other() {
+    let Workshop { world, ann, .. } = &Workshop::new().await;
+    let epoch = || world.house.store().agents_epoch();
+    let orchard = json!({"name": "orchard", "workspace": "team"});
+    world.post("/my/projects", &orchard).by(ann).send().await.ok();
+    let begin = epoch();
+    world.session(ann, "plans", json!({})).await;
+    world.write(ann, "plans", "one", "x").await;
+    world.agent(ann, "garden", json!({"name": "new", "visibility": "shared"})).await;
+    world.patch("/my/projects/orchard", &json!({"name": "meadow"})).by(ann).send().await.ok();
+    world.delete("/sessions/plans").by(ann).send().await.ok();
+    let nobody = world.patch("/my/projects/garden/agents/nobody", &json!({"model": "demo"}));
+    nobody.by(ann).send().await.refused(404, "AGENT_NOT_FOUND");
+    assert_eq!(epoch(), begin);
+    world.patch("/my/projects/garden/agents/board", &json!({"model": "demo"})).by(ann).send().await.ok();
+    assert_eq!(epoch(), begin + 1);
+    world.delete("/my/projects/garden/agents/board").by(ann).send().await.ok();
+    assert_eq!(epoch(), begin + 2);
+    world.delete("/my/projects/meadow").by(ann).send().await.ok();
+    assert_eq!(epoch(), begin + 3);
+}
