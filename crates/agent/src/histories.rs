@@ -7,7 +7,7 @@ use crate::cuts::bounded;
 use crate::host::KeptCall;
 use crate::prompts::one_line;
 use crate::turns::{PastStep, Said};
-use crate::{arguments, sizes};
+use crate::{arguments};
 use llm::{Message, Request, ToolCall};
 use std::collections::HashSet;
 
@@ -31,7 +31,7 @@ impl Told {
             max_tokens: 0,
             temperature: 0.0,
         };
-        Self { tokens: sizes::of_request(&alone), messages: alone.messages }
+        Self { tokens: llm::tokens::of_request(&alone), messages: alone.messages }
     }
 
     /// One thing of the history. It may be nothing.

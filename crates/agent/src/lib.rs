@@ -13,7 +13,6 @@ mod prompts;
 mod proposals;
 mod retries;
 mod runs;
-mod sizes;
 mod summaries;
 mod turns;
 mod windows;

@@ -1,7 +1,7 @@
 //! One call of a model, asked again while that is safe: the fault may pass, and nobody has seen a word of the answer.
 
 use crate::host::{Outcome, Stopped, Ticket, ToolHost};
-use crate::sizes;
+use llm::tokens;
 use domain::Refusal;
 use domain::prices::Usage;
 use llm::{ChatModel, Error, Reply, Request, Stop};
@@ -36,13 +36,13 @@ impl Heard {
 fn count(request: &Request, reply: &Reply) -> Option<Usage> {
     let output_tokens = match reply.stop {
         Stop::Done => {
-            let arguments = reply.calls.iter().map(|call| sizes::of_text(&call.arguments));
-            sizes::of_text(&reply.text) + arguments.sum::<u64>()
+            let arguments = reply.calls.iter().map(|call| tokens::of_text(&call.arguments));
+            tokens::of_text(&reply.text) + arguments.sum::<u64>()
         }
         Stop::Length => request.max_tokens,
         Stop::Other(_) => return None,
     };
-    Some(Usage { input_tokens: sizes::of_request(request), output_tokens })
+    Some(Usage { input_tokens: tokens::of_request(request), output_tokens })
 }
 
 /// Asks until there is a reply, or until asking again is of no use. Every failed try is settled here.
@@ -52,7 +52,7 @@ pub(crate) async fn ask<H: ToolHost>(
     host: &H,
     seed: u64,
 ) -> Result<Heard, Stopped> {
-    let prompt_tokens = sizes::of_request(request);
+    let prompt_tokens = tokens::of_request(request);
     let mut retries = 0;
     loop {
         let ticket = host.set_aside(prompt_tokens, request.max_tokens).await?;

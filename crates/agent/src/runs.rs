@@ -9,7 +9,7 @@ use crate::proposals::{self, Wish};
 use crate::retries::{self, Heard};
 use crate::turns::{Answer, End, PastStep, Turn};
 use crate::windows::{self, Window};
-use crate::{prompts, sizes, summaries};
+use crate::{prompts, summaries};
 use domain::{Code, Refusal};
 use llm::{Request, Tool};
 
@@ -70,7 +70,7 @@ impl<H: ToolHost> Run<'_, H> {
             max_tokens: 0,
             temperature: profile.temperature,
         };
-        let window = Window::divide(self.turn.window_tokens, profile.max_tokens, sizes::of_request(&request));
+        let window = Window::divide(self.turn.window_tokens, profile.max_tokens, llm::tokens::of_request(&request));
         let own = windows::own(&self.turn.message, &self.turn.steps, window.room)?;
         if !std::mem::replace(compacted, true) {
             let own_tokens = own.iter().map(|told| told.tokens).sum();

@@ -5,7 +5,7 @@ use crate::cuts::bounded;
 use crate::histories::Told;
 use crate::host::{Outcome, Stopped, ToolHost};
 use crate::retries::Heard;
-use crate::sizes;
+use llm::tokens;
 use crate::turns::{Past, Said, Turn};
 use crate::windows::{Window, newest_within};
 use llm::{Message, Reply, Request, Stop};
@@ -69,7 +69,7 @@ async fn summarise<H: ToolHost>(
     host: &H,
     request: &Request,
 ) -> Result<Option<(String, Heard)>, Stopped> {
-    let Ok(ticket) = host.set_aside(sizes::of_request(request), request.max_tokens).await else { return Ok(None) };
+    let Ok(ticket) = host.set_aside(tokens::of_request(request), request.max_tokens).await else { return Ok(None) };
     let reply = match turn.model.ask(request, &mut |_| ()).await {
         Ok(reply) => reply,
         Err(error) => {
@@ -104,15 +104,15 @@ fn request(turn: &Turn<'_>, part: &[Past], room: u64) -> Option<Request> {
     if max_tokens < SUMMARY_TOKENS_LEAST {
         return None;
     }
-    let window = Window::divide(turn.window_tokens, max_tokens, sizes::of_text(INSTRUCTION));
+    let window = Window::divide(turn.window_tokens, max_tokens, tokens::of_text(INSTRUCTION));
     // In a small window one long message must not keep out all others: a token is three bytes, and this is half of them.
     let most_bytes = PIECE_RECORDED_BYTES.min(window.room / 2 * 3) as usize;
     let mut pieces: Vec<String> = part.iter().map(|past| bounded(piece(&past.said), most_bytes)).collect();
     let first = part.first().is_some_and(is_summary).then(|| pieces.remove(0));
-    let mut left = window.room.saturating_sub(first.as_deref().map_or(0, sizes::of_text));
+    let mut left = window.room.saturating_sub(first.as_deref().map_or(0, tokens::of_text));
     let mut newest = Vec::new();
     for piece in pieces.into_iter().rev() {
-        let Some(rest) = left.checked_sub(sizes::of_text(&piece) + 1) else { break };
+        let Some(rest) = left.checked_sub(tokens::of_text(&piece) + 1) else { break };
         left = rest;
         newest.push(piece);
     }

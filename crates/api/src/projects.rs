@@ -12,6 +12,7 @@ use protocol::errors::ErrorBody;
 use protocol::projects::{ChangeProject, CreateProject, Project, ProjectList};
 use service::paging::Page;
 use service::projects::{self, ProjectRef, Staffed};
+use service::{House, worker_spaces};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -19,8 +20,9 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(create, list)).routes(routes!(get, update, delete))
 }
 
-fn render(staffed: Staffed) -> Json<Project> {
-    Json(Project::new(staffed.project, staffed.agents))
+fn shown(house: &House, staffed: Staffed) -> Project {
+    let status = worker_spaces::status_of(house, &staffed.project.id);
+    Project::new(staffed.project, staffed.agents, status.as_str())
 }
 
 /// Create a project with its four starter agents.
@@ -33,7 +35,8 @@ async fn create(Posted { ctx, input }: Posted<CreateProject>) -> Result<(StatusC
         workspace: input.workspace,
         key_conventions: conventions.map(|list| list.into_iter().map(Into::into).collect()),
     };
-    Ok((StatusCode::CREATED, render(projects::create(&ctx, input).await?)))
+    let made = projects::create(&ctx, input).await?;
+    Ok((StatusCode::CREATED, Json(shown(&ctx.house, made))))
 }
 
 /// The projects you can see, oldest first, with their agents but not what these are told.
@@ -42,7 +45,7 @@ async fn create(Posted { ctx, input }: Posted<CreateProject>) -> Result<(StatusC
 async fn list(Signed { ctx, .. }: Signed, Params(query): Params<PagedInWorkspace>) -> Result<Json<ProjectList>> {
     let page = Page { limit: query.limit, cursor: query.cursor };
     let listed = projects::list(&ctx, query.workspace.as_deref(), page).await?;
-    let items = listed.items.into_iter().map(|staffed| Project::new(staffed.project, staffed.agents)).collect();
+    let items = listed.items.into_iter().map(|staffed| shown(&ctx.house, staffed)).collect();
     Ok(Json(ProjectList { items, next_cursor: listed.next_cursor }))
 }
 
@@ -54,7 +57,8 @@ async fn get(
     Segment(id_or_name): Segment,
     Params(query): Params<InWorkspace>,
 ) -> Result<Json<Project>> {
-    Ok(render(projects::get(&ctx, ProjectRef { id_or_name, workspace: query.workspace }).await?))
+    let found = projects::get(&ctx, ProjectRef { id_or_name, workspace: query.workspace }).await?;
+    Ok(Json(shown(&ctx.house, found)))
 }
 
 /// Change a project. For its creator and admins.
@@ -73,7 +77,8 @@ async fn update(
         key_conventions: conventions.map(|list| list.map(|list| list.into_iter().map(Into::into).collect())),
     };
     let reference = ProjectRef { id_or_name, workspace: query.workspace };
-    Ok(render(projects::update(&ctx, reference, change).await?))
+    let changed = projects::update(&ctx, reference, change).await?;
+    Ok(Json(shown(&ctx.house, changed)))
 }
 
 /// Remove a project with its agents and sessions. For its creator and admins.

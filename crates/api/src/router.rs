@@ -4,8 +4,8 @@ use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::openapi::Contract;
 use crate::{
-    admin, agents, budgets, docs, events, health, items, mcp, me, metrics, openapi, policy, projects, sessions,
-    shared_context, sign_in, skills, tokens, tools, welcome, workspaces,
+    admin, agents, budgets, docs, events, health, items, mcp, me, messages, metrics, openapi, policy, projects, sessions,
+    shared_context, sign_in, skills, tasks, tokens, tools, welcome, worker_spaces, workspaces,
 };
 use axum::Router;
 use axum::body::Body;
@@ -35,6 +35,9 @@ pub(crate) fn doors() -> OpenApiRouter<App> {
         .merge(items::routes())
         .merge(sessions::routes())
         .merge(shared_context::routes())
+        .merge(messages::routes())
+        .merge(tasks::routes())
+        .merge(worker_spaces::routes())
         .merge(events::routes())
         .merge(tools::routes())
         .merge(mcp::routes())

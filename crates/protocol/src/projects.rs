@@ -224,8 +224,7 @@ impl Project {
             created_by: project.created_by.as_str().to_owned(),
             created_at: project.created_at,
             key_conventions: conventions.map(|list| list.into_iter().map(Into::into).collect()),
-            // There is no live side yet that could be anything else.
-            worker_space: WorkerSpace { status: "ready".to_owned() },
+            worker_space: WorkerSpace { status: worker_space.to_owned() },
             agents: agents.into_iter().map(Into::into).collect(),
         }
     }

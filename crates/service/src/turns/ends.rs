@@ -52,8 +52,7 @@ pub(super) async fn replied(host: &Host, answer: Answer) -> Result<()> {
     host.answered_well(answer.usage).await;
     let reservation = host.redeem(&answer.ticket);
     let cost = reservation.as_ref().and_then(|reservation| reservation.cost(answer.usage));
-    let end = reservation.as_ref().map_or(CallEnd::Unknown, |reservation| reservation.used(answer.usage));
-    let settlement = host.settlement(reservation, end).await?;
+    let settlement = host.used(reservation, answer.usage).await?;
     let message = host.message(answer.text, answer.model, answer.usage, cost);
     let made_by = message.made_by.map(|made| MadeBy { truncated: answer.truncated, ..made });
     let message = Message { made_by, ..message };

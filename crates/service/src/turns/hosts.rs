@@ -25,7 +25,7 @@ use domain::messages::{MadeBy, Message, Role, ToolResult, ToolUse};
 use domain::money::Micros;
 use domain::prices::Usage;
 use domain::roles::Role as UserRole;
-use domain::tasks::Task;
+use domain::tasks::{Task, TaskStatus, has_ended};
 use domain::worker_spaces::Alert;
 use llm::{ChatModel, Choice, Tool};
 use rights::SetAside;
@@ -165,6 +165,13 @@ impl Host {
     }
 }
 
+impl Host {
+    pub(super) async fn used(&self, reservation: Option<Reservation>, usage: Usage) -> Result<Option<Settlement>> {
+        let end = reservation.as_ref().map_or(CallEnd::Unknown, |reservation| reservation.used(usage));
+        self.settlement(reservation, end).await
+    }
+}
+
 fn stopped(error: crate::Error) -> Stopped {
     error.into_refusal()
 }
@@ -229,14 +236,22 @@ impl ToolHost for Host {
         self.answered_well(step.usage).await;
         let reservation = self.redeem(&step.ticket);
         let cost = reservation.as_ref().and_then(|reservation| reservation.cost(step.usage));
-        let end = reservation.as_ref().map(|reservation| reservation.used(step.usage));
-        let settlement = self.settlement(reservation, end.unwrap_or(CallEnd::Unknown)).await.map_err(stopped)?;
+        let settlement = self.used(reservation.clone(), step.usage).await.map_err(stopped)?;
         let calls = uses(&step.calls);
         let message = Message { calls, ..self.message(step.text, step.model, step.usage, cost) };
         let keep = KeepMessage { place: ends::place(self), message, settlement, now: self.house.now() };
-        self.house.store().write(&self.workspace, keep).await.map_err(stopped)?;
-        self.lock().shown.clear();
-        Ok(())
+        match self.house.store().write(&self.workspace, keep).await {
+            Ok(true) => {
+                self.lock().shown.clear();
+                Ok(())
+            }
+            Ok(false) => Err(has_ended(TaskStatus::Cancelled)),
+            Err(error) => {
+                // Nothing of it happened: the money is still to be settled.
+                self.lock().open = reservation;
+                Err(stopped(error))
+            }
+        }
     }
 
     async fn keep_results(&self, calls: &[KeptCall]) -> Result<(), Stopped> {
@@ -248,12 +263,14 @@ impl ToolHost for Host {
         self.answered_well(usage).await;
         let reservation = self.redeem(&ticket);
         let cost = reservation.as_ref().and_then(|reservation| reservation.cost(usage));
-        let end = reservation.as_ref().map(|reservation| reservation.used(usage));
-        let settlement = self.settlement(reservation, end.unwrap_or(CallEnd::Unknown)).await.map_err(stopped)?;
+        let settlement = self.used(reservation.clone(), usage).await.map_err(stopped)?;
         let message = self.message(text, self.choice.model.clone(), usage, cost);
         let message = Message { role: Role::Summary, covers: Some(up_to), in_reply_to: None, ..message };
         let keep = KeepSummary { place: ends::place(self), message, settlement, now: self.house.now() };
-        self.house.store().write(&self.workspace, keep).await.map_err(stopped)
+        self.house.store().write(&self.workspace, keep).await.map_err(|error| {
+            self.lock().open = reservation;
+            stopped(error)
+        })
     }
 
     fn show(&self, delta: &str) {

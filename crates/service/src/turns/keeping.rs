@@ -27,18 +27,20 @@ pub(super) struct KeepMessage {
 }
 
 impl Operation for KeepMessage {
-    type Output = ();
+    /// Whether the task still ran; if not, only the money is on record.
+    type Output = bool;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<()> {
+    async fn run(&self, tx: &mut Tx) -> Result<bool> {
         // Money first: it was spent whatever became of the task.
         Settlement::put(tx, self.settlement.as_ref(), self.now).await?;
         if require_running(tx, &self.place.workspace, &self.place.task).await.is_err() {
-            return Ok(());
+            return Ok(false);
         }
         let mut session = session_of(tx, &self.place).await?;
         kept::append(tx, &mut session, self.message.clone()).await?;
-        Ok(tx.scope(&self.place.workspace).sessions().save(&session).await?)
+        tx.scope(&self.place.workspace).sessions().save(&session).await?;
+        Ok(true)
     }
 }
 
