@@ -53,7 +53,7 @@ impl Endpoint {
             return Err(Error::Garbled("it is a web page, so the base URL may be wrong"));
         }
         if kind.starts_with("application/json") {
-            let body = self.body(&mut response, BODY_MOST).await?;
+            let body = self.body(&mut response).await?;
             let value = serde_json::from_slice(&body).map_err(|_| Error::Garbled("it is no JSON"))?;
             return answer.at_once(&value, heard);
         }
@@ -90,10 +90,10 @@ impl Endpoint {
         }
     }
 
-    async fn body(&self, response: &mut Response, most: usize) -> Result<Vec<u8>> {
+    async fn body(&self, response: &mut Response) -> Result<Vec<u8>> {
         let mut body = Vec::new();
         while let Some(bytes) = self.chunk(response).await? {
-            if body.len() + bytes.len() > most {
+            if body.len() + bytes.len() > BODY_MOST {
                 return Err(Error::TooLarge);
             }
             body.extend_from_slice(&bytes);
@@ -104,7 +104,12 @@ impl Endpoint {
     /// What a refusal means. Its status counts even if its words do not arrive.
     async fn refusal(&self, status: u16, mut response: Response) -> Error {
         let retry_after = statuses::retry_after(response.headers());
-        let body = self.body(&mut response, REFUSAL_MOST).await.unwrap_or_default();
+        let mut body = Vec::new();
+        while body.len() < REFUSAL_MOST
+            && let Ok(Some(bytes)) = self.chunk(&mut response).await
+        {
+            body.extend_from_slice(&bytes);
+        }
         statuses::error_of(status, retry_after, &statuses::sentence(&String::from_utf8_lossy(&body)))
     }
 }
