@@ -48,7 +48,7 @@ async fn enter(State(app): State<App>, request: Request) -> Result<Response> {
 #[utoipa::path(post, path = "/auth/sign-out", tag = "identity", responses((status = 204)))]
 async fn leave(State(app): State<App>, Signed { ctx, signed_in }: Signed) -> Result<Response, Failure> {
     if let Some(id) = &signed_in.token {
-        service::tokens::revoke(&ctx, id.clone()).await?;
+        service::sign_in::leave(&ctx, id.clone()).await?;
     }
     Ok(with_cookie(&app, "", 0))
 }

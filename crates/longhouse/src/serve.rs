@@ -13,12 +13,16 @@ use reloads::ConfigFile;
 use serde_json::{Value, json};
 use service::data_dir::SocketPath;
 use service::surroundings::Machine;
-use service::{Ctx, House, authority, housekeeping, sign_in};
+use service::{Ctx, House, authority, bus, housekeeping, sign_in, worker_spaces};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
+
+/// For what runs when the server is told to stop; the rest of ten seconds is for closing.
+const TO_FINISH: Duration = Duration::from_secs(4);
 
 pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     let wanted = settings::listen_address(&options.listen)?;
@@ -46,11 +50,13 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     greet(&house, place, &process.public_url(bound.address()?)).await?;
     let keeping = tokio::spawn(housekeeping::run(house.clone()));
     let following = tokio::spawn(file.follow(house.clone(), hangup));
+    worker_spaces::resume(&house).await?;
     api::serve(api::entrance(app), bound, stop.wait(), || {
         tracing::info!("stopping: open requests may finish");
         house.end_streams();
     })
     .await;
+    bus::drain(&house, TO_FINISH).await;
     keeping.abort();
     following.abort();
     // The next start would remove it; a client would meanwhile knock in vain. Before the house is closed, because then
@@ -141,7 +147,12 @@ pub(crate) async fn open(place: &Place) -> Result<House> {
 
 async fn open_at(place: &Place, storage_url: Option<String>) -> Result<House> {
     let secret = std::env::var("LONGHOUSE_SECRET").ok();
-    let options = service::house::Options { data_dir: place.data_dir.clone(), secret, storage_url };
+    let options = service::house::Options {
+        secret,
+        storage_url,
+        environment: Arc::new(|name| std::env::var(name).ok()),
+        ..service::house::Options::in_folder(place.data_dir.clone())
+    };
     let (house, built) = House::open(options, Arc::new(Machine::default())).await?;
     if built {
         output::say(&format!("made a new house in {}, its owner is usr_owner", place.data_dir.display()));

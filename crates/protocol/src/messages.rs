@@ -20,6 +20,7 @@ pub struct SendMessage {
     #[schema(value_type = Option<String>)]
     pub priority: Option<Priority>,
     /// How many seconds to wait for the end, at most 600; without it the answer comes at once, 202.
+    #[schema(value_type = Option<f64>)]
     pub wait_s: Option<Number>,
 }
 

@@ -215,7 +215,7 @@ impl From<words::Agent> for Agent {
 }
 
 impl Project {
-    pub fn new(project: domain::projects::Project, agents: Vec<words::Agent>) -> Self {
+    pub fn new(project: domain::projects::Project, agents: Vec<words::Agent>, worker_space: &str) -> Self {
         let conventions = project.key_conventions;
         Self {
             id: project.id.as_str().to_owned(),

@@ -1,7 +1,7 @@
 //! How a browser gets in: a one-time code or a token is exchanged for a credential of its own.
 
-use crate::tokens::Issued;
-use crate::{Ctx, Error, House, Result, authority};
+use crate::tokens::{self, Issued};
+use crate::{Ctx, Error, House, Result, authority, worker_spaces};
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 use domain::audit::AuditRecord;
 use domain::callers::{Caller, Credential};
@@ -119,6 +119,12 @@ pub async fn with_token(house: &House, text: &str) -> Result<Issued> {
     let operation = Enter { caller: signed_in.caller.clone(), now, browser };
     let token = house.store().write(&WorkspaceId::personal(&signed_in.caller.user), operation).await?;
     Ok(Issued { text: house.signer().sign(&token)?, token })
+}
+
+/// Ends a browser's credential. Whoever leaves ends the work of their own projects, unless something runs there.
+pub async fn leave(ctx: &Ctx, token: TokenId) -> Result<()> {
+    tokens::revoke(ctx, token).await?;
+    worker_spaces::end_own_if_unused(&ctx.house, &ctx.caller.user).await
 }
 
 struct Enter {

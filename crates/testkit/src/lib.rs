@@ -28,4 +28,4 @@ pub use ledgers::{damage_ledger_row, ledger_row, miscounted_days, workspace_even
 pub use logs::{keep_logs, kept_logs};
 pub use random::Random;
 pub use streams::{Events, StreamEvent};
-pub use world::World;
+pub use world::{World, provided_by};

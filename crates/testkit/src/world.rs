@@ -3,12 +3,15 @@
 use crate::asks::Ask;
 use crate::clock::TurnedClock;
 use crate::engines::new_storage;
+use crate::imitated_provider::ImitatedProvider;
 use api::{App, Entrance, Options, RateLimit, entrance};
 use axum::http::Method;
 use serde_json::{Value, json};
 use service::House;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tempfile::TempDir;
 
 pub struct World {
@@ -17,6 +20,7 @@ pub struct World {
     entrance: Entrance,
     folder: TempDir,
     storage_url: Option<String>,
+    environment: HashMap<String, String>,
 }
 
 impl World {
@@ -26,21 +30,32 @@ impl World {
     }
 
     pub async fn with(options: Options) -> Self {
+        Self::with_environment(options, HashMap::new()).await
+    }
+
+    /// A new house whose models are served by an imitation, under the names and prices of the real ones.
+    pub async fn served_by(provider: &ImitatedProvider) -> Self {
+        let options = Options { rate_limit: RateLimit::Off, ..Options::default() };
+        Self::with_environment(options, provided_by(provider)).await
+    }
+
+    /// A new house that finds these variables in its environment.
+    pub async fn with_environment(options: Options, environment: HashMap<String, String>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let clock = Arc::new(TurnedClock::default());
         let storage_url = new_storage().await;
-        let (house, entrance) = open(&folder, storage_url.as_deref(), &clock, options).await;
-        Self { house, clock, entrance, folder, storage_url }
+        let (house, entrance) = open(&folder, storage_url.as_deref(), &clock, options, &environment).await;
+        Self { house, clock, entrance, folder, storage_url, environment }
     }
 
     /// Closes the house and opens it again on the same folder.
     pub async fn reopened(self) -> Self {
-        let Self { house, clock, entrance, folder, storage_url } = self;
+        let Self { house, clock, entrance, folder, storage_url, environment } = self;
         house.close().await;
         drop((house, entrance));
         let options = Options { rate_limit: RateLimit::Off, ..Options::default() };
-        let (house, entrance) = open(&folder, storage_url.as_deref(), &clock, options).await;
-        Self { house, clock, entrance, folder, storage_url }
+        let (house, entrance) = open(&folder, storage_url.as_deref(), &clock, options, &environment).await;
+        Self { house, clock, entrance, folder, storage_url, environment }
     }
 
     /// A house of its own from a backup, on the same engine as this one.
@@ -113,15 +128,37 @@ impl World {
     }
 }
 
+/// What a server's environment holds when both kinds of provider are this one.
+pub fn provided_by(provider: &ImitatedProvider) -> HashMap<String, String> {
+    let variables = [
+        ("OPENAI_API_KEY", "sk-imitated".to_owned()),
+        ("LONGHOUSE_OPENAI_BASE_URL", provider.openai_url()),
+        ("ANTHROPIC_API_KEY", "sk-ant-imitated".to_owned()),
+        ("LONGHOUSE_ANTHROPIC_BASE_URL", provider.anthropic_url()),
+    ];
+    variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
 async fn open(
     folder: &TempDir,
     storage_url: Option<&str>,
     clock: &Arc<TurnedClock>,
     options: Options,
+    environment: &HashMap<String, String>,
 ) -> (House, Entrance) {
     let storage_url = storage_url.map(str::to_owned);
-    let house_options =
-        service::house::Options { storage_url, ..service::house::Options::in_folder(folder.path().join("data")) };
+    let environment = environment.clone();
+    let timeouts = llm::Timeouts {
+        first_byte: Duration::from_secs(2),
+        idle: Duration::from_secs(2),
+        ..llm::Timeouts::default()
+    };
+    let house_options = service::house::Options {
+        storage_url,
+        environment: Arc::new(move |name| environment.get(name).cloned()),
+        timeouts,
+        ..service::house::Options::in_folder(folder.path().join("data"))
+    };
     let (house, _) = House::open(house_options, clock.clone()).await.expect("the house opens");
     let entrance = entrance(App::new(house.clone(), options));
     (house, entrance)
