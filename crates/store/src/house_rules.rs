@@ -98,3 +98,21 @@ impl Tx {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use domain::rules::WorkerSpaceRules;
+
+    #[test]
+    fn rules_that_were_kept_before_there_were_providers_are_read() {
+        let kept =
+            r#"{"roles":{},"plugins":{},"models":{"routes":{"*":"here"},"prices":{}},"personal":{},"skills":{}}"#;
+        let rules: HouseRules = from_json(kept).unwrap();
+        assert_eq!(rules.models.routes["*"], "here");
+        assert!(rules.models.providers.is_empty() && rules.alerts.webhook.is_none());
+        assert_eq!(rules.worker_space, WorkerSpaceRules { idle_timeout_s: 1_800, cache_ttl_s: 300, queue_size: 100 });
+        assert_eq!(from_json::<HouseRules>(&to_json(&rules).unwrap()).unwrap(), rules);
+    }
+}

@@ -6,7 +6,10 @@ use domain::capabilities::{ToolPattern, ToolSet};
 use domain::ids::{UserId, WorkspaceId};
 use domain::money::Micros;
 use domain::roles::{Right, Role, RoleRules};
-use domain::rules::{Declaration, DeclaredUser, DeclaredWorkspace, HouseRules, Models, Plugin, Price};
+use domain::rules::{
+    AlertRules, Declaration, DeclaredUser, DeclaredWorkspace, HouseRules, Models, Plugin, Price, Provider,
+    ProviderKind, WorkerSpaceRules,
+};
 use domain::sessions::KeyConvention;
 use domain::workspaces::{
     Binding, Budget, ChannelPlace, Identity, Reply, ToolRules, WorkspaceSettings, personal_defaults,
@@ -24,6 +27,8 @@ pub(crate) fn declaration(root: &Node) -> Declaration {
             models: models(root),
             personal: root.get("personal").map(template).unwrap_or_default(),
             skills: BTreeMap::new(),
+            worker_space: root.get("worker_space").map(worker_space).unwrap_or_default(),
+            alerts: AlertRules { webhook: root.get("alerts").and_then(|alerts| text(alerts, "webhook")) },
         },
     }
 }
@@ -80,11 +85,35 @@ fn plugin(node: &Node) -> Plugin {
 pub(crate) fn models(root: &Node) -> Models {
     let below = |name: &str| root.at(&["models", name]).map(Node::entries).unwrap_or_default();
     Models {
+        providers: below("providers").iter().filter_map(provider).collect(),
         routes: below("routes")
             .iter()
             .filter_map(|entry| Some((entry.key.clone(), entry.value.text()?.into())))
             .collect(),
         prices: below("prices").iter().filter_map(|entry| Some((entry.key.clone(), price(&entry.value)?))).collect(),
+    }
+}
+
+fn provider(entry: &Entry) -> Option<(String, Provider)> {
+    let node = &entry.value;
+    let kind = match node.get("kind")?.text()? {
+        "openai" => ProviderKind::Openai,
+        "anthropic" => ProviderKind::Anthropic,
+        _ => return None,
+    };
+    // Paths are put behind it.
+    let base_url = text(node, "base_url")?.trim_end_matches('/').to_owned();
+    Some((entry.key.clone(), Provider { kind, base_url, api_key_env: text(node, "api_key_env") }))
+}
+
+/// What is not said is as it is without a file.
+fn worker_space(node: &Node) -> WorkerSpaceRules {
+    let number = |key: &str| node.get(key)?.text()?.parse().ok();
+    let usual = WorkerSpaceRules::default();
+    WorkerSpaceRules {
+        idle_timeout_s: number("idle_timeout_s").unwrap_or(usual.idle_timeout_s),
+        cache_ttl_s: number("cache_ttl_s").unwrap_or(usual.cache_ttl_s),
+        queue_size: number("queue_size").unwrap_or(usual.queue_size),
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) static FILE: Shape = fields(&[
     field("models", &MODELS, "Where models are, which provider serves which, and what they cost."),
     field("embeddings", &EMBEDDINGS, "What turns text into vectors for recall."),
     field("worker_space", &WORKER_SPACE, "Limits of the space that a project's agents work in."),
+    field("alerts", &ALERTS, "Who is told when something goes wrong, beside those who watch."),
     field("approvals", &APPROVALS, "How long a call waits for a person."),
     field("orchestrator", &ORCHESTRATOR, "How plans are made."),
     field("server", &SERVER, "How the server meets the network; takes effect at the next start."),
@@ -175,10 +176,23 @@ static EMBEDDINGS: Shape = fields(&[
     field("path", &PATH, "Where a local model is, relative to this file."),
 ]);
 static WORKER_SPACE: Shape = fields(&[
-    field("idle_timeout_s", &Shape::Integer { least: 1, most: 604_800 }, "After how long without work it rests."),
-    field("cache_ttl_s", &Shape::Integer { least: 1, most: 604_800 }, "How long what was looked up is remembered."),
-    field("queue_size", &Shape::Integer { least: 1, most: 100_000 }, "How many tasks may wait."),
+    field(
+        "idle_timeout_s",
+        &Shape::Integer { least: 10, most: 604_800 },
+        "After how long without work it rests; 1800 if not given.",
+    ),
+    field(
+        "cache_ttl_s",
+        &Shape::Integer { least: 0, most: 86_400 },
+        "How long what was looked up is remembered; 300 if not given.",
+    ),
+    field(
+        "queue_size",
+        &Shape::Integer { least: 1, most: 10_000 },
+        "How many tasks may wait for one agent; 100 if not given.",
+    ),
 ]);
+static ALERTS: Shape = fields(&[field("webhook", &URL, "An address that alerts are posted to.")]);
 static APPROVALS: Shape = fields(&[
     field("medium_timeout_s", &Shape::Integer { least: 1, most: 604_800 }, "How long a call of medium risk waits."),
     field("high_timeout_s", &Shape::Integer { least: 1, most: 604_800 }, "How long a call of high risk waits."),

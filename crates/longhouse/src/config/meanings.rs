@@ -6,6 +6,7 @@ mod money;
 mod people;
 mod places;
 mod refusals;
+mod variables;
 
 use super::declarations::section;
 use super::nodes::{Entry, Node};
@@ -45,6 +46,7 @@ pub(crate) fn find(root: &Node, known: &KnownPeople, findings: &mut Findings) {
     nodes(root, findings);
     engines(root, findings);
     sections(root, findings);
+    variables::find(root, &variables::is_set, findings);
 }
 
 /// Every workspace, and the template of everybody's own under its own key.
@@ -81,23 +83,14 @@ fn engines(root: &Node, findings: &mut Findings) {
 
 /// Sections whose content is checked and kept for a later version.
 fn sections(root: &Node, findings: &mut Findings) {
-    const LATER: [&[&str]; 7] = [
-        &["channels"],
-        &["plugins"],
-        &["models", "providers"],
-        &["embeddings"],
-        &["worker_space"],
-        &["approvals"],
-        &["orchestrator"],
-    ];
-    for path in LATER {
-        let Some((last, above)) = path.split_last() else { continue };
-        if let Some(entry) = root.at(above).and_then(|node| node.entry(last)) {
-            let message = match path {
-                ["plugins"] => {
+    const LATER: [&str; 5] = ["channels", "plugins", "embeddings", "approvals", "orchestrator"];
+    for name in LATER {
+        if let Some(entry) = root.entry(name) {
+            let message = match name {
+                "plugins" => {
                     "`plugins` is accepted and its `caps` count; this version does not run them yet".to_owned()
                 }
-                _ => format!("`{}` is accepted; this version does not act on it yet", path.join(".")),
+                _ => format!("`{name}` is accepted; this version does not act on it yet"),
             };
             findings.warnings.push(Problem::new(entry.key_spot, message));
         }

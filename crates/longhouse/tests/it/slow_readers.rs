@@ -152,6 +152,7 @@ impl Watcher {
         let events = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         // Each write here is one change and one event, so that `rev` is the event's number.
         let event = |data: Value| StreamEvent {
+            is_numbered: true,
             id: data["rev"].as_u64().unwrap(),
             kind: data["type"].as_str().unwrap().to_owned(),
             data,

@@ -39,7 +39,7 @@ pub(crate) static FREE_ID: Word =
     word("^[^\\x00-\\x1f\\x7f-\\x9f]+$", PLACE_LONGEST, "an id of at least one character on one line");
 pub(crate) static HOST: Word = word("^(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9.-]+)$", 253, "a host name without port");
 pub(crate) static URL_WORD: Word = word(
-    "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",
+    "^https?://(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(/[!-\"$->@-~]*)?$",
     2_048,
     "an address beginning with `http://` or `https://`, without user, `?` and `#`",
 );

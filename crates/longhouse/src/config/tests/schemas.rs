@@ -134,6 +134,8 @@ fn a_file_that_is_right_fits_the_schema_and_structural_mistakes_do_not() {
         "plugins: { p: { caps: [], command: [x], url: \"http://a\" } }",
         "server: { rate_limit: fast }",
         "approvals: { high_timeout_s: 0 }",
+        "worker_space: { idle_timeout_s: 9 }",
+        "alerts: { webhook: \"https://me:key@hooks.example/\" }",
         "workspaces: { w: { bindings: [{ channel: discord, guild_id: 1 }] } }",
         "workspaces: { w: { budget: { daily_usd: -1 } } }",
     ] {
