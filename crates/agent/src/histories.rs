@@ -3,11 +3,11 @@
 //! A call is told only together with its result, and in a form that no provider refuses, whatever a model once wrote:
 //! else one bad call that is kept would stop every later turn of its session.
 
+use crate::arguments;
 use crate::cuts::bounded;
 use crate::host::KeptCall;
 use crate::prompts::one_line;
 use crate::turns::{PastStep, Said};
-use crate::{arguments};
 use llm::{Message, Request, ToolCall};
 use std::collections::HashSet;
 

@@ -1,9 +1,9 @@
 //! One call of a model, asked again while that is safe: the fault may pass, and nobody has seen a word of the answer.
 
 use crate::host::{Outcome, Stopped, Ticket, ToolHost};
-use llm::tokens;
 use domain::Refusal;
 use domain::prices::Usage;
+use llm::tokens;
 use llm::{ChatModel, Error, Reply, Request, Stop};
 use std::time::Duration;
 

@@ -5,9 +5,9 @@ use crate::cuts::bounded;
 use crate::histories::Told;
 use crate::host::{Outcome, Stopped, ToolHost};
 use crate::retries::Heard;
-use llm::tokens;
 use crate::turns::{Past, Said, Turn};
 use crate::windows::{Window, newest_within};
+use llm::tokens;
 use llm::{Message, Reply, Request, Stop};
 
 const INSTRUCTION: &str = "\

@@ -4,8 +4,8 @@ use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::openapi::Contract;
 use crate::{
-    admin, agents, budgets, docs, events, health, items, mcp, me, messages, metrics, openapi, policy, projects, sessions,
-    shared_context, sign_in, skills, tasks, tokens, tools, welcome, worker_spaces, workspaces,
+    admin, agents, budgets, docs, events, health, items, mcp, me, messages, metrics, openapi, policy, projects,
+    sessions, shared_context, sign_in, skills, tasks, tokens, tools, welcome, worker_spaces, workspaces,
 };
 use axum::Router;
 use axum::body::Body;

@@ -47,6 +47,7 @@ mod it {
     mod sign_in;
     mod skills;
     mod snapshots;
+    mod talk;
     mod tokens;
     mod users;
     mod workshop;

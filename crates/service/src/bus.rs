@@ -3,8 +3,8 @@
 
 mod starting;
 
-use crate::worker_spaces::{Space, alerts};
 use crate::tasks::recovery::{self, Place};
+use crate::worker_spaces::{Space, alerts};
 use crate::{House, turns};
 use domain::ids::{AgentId, ProjectId, SessionId, TaskId, WorkspaceId};
 use domain::tasks::{Task, interrupted};
@@ -84,9 +84,8 @@ impl Bus {
     }
 
     fn places(&self) -> Vec<Place> {
-        let place = |Running { workspace, task, .. }: &Running| {
-            (workspace.clone(), task.project.clone(), task.id.clone())
-        };
+        let place =
+            |Running { workspace, task, .. }: &Running| (workspace.clone(), task.project.clone(), task.id.clone());
         self.lock().values().map(place).collect()
     }
 

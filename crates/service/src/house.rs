@@ -1,12 +1,12 @@
 //! The house: the few handles that all operations share.
 
 use crate::authority::Authority;
+use crate::bus::Bus;
 use crate::data_dir::{self, DataDir};
+use crate::models::{self, Environment};
 use crate::signing::Signer;
 use crate::surroundings::Surroundings;
 use crate::token_counts::TokenCounts;
-use crate::bus::Bus;
-use crate::models::{self, Environment};
 use crate::worker_spaces::Spaces;
 use crate::{Result, backups, budgets, rules, tasks, turns, users};
 use domain::times::Timestamp;

@@ -2,8 +2,8 @@
 
 use crate::paging::{Listed, Page};
 use crate::projects::{self, ProjectRef, Staffed, home};
-use crate::workspaces::{self, require_member};
 use crate::tasks::transitions::{self, Mover};
+use crate::workspaces::{self, require_member};
 use crate::{Ctx, Error, Result, agents, idempotency, policy, rules, shared_context, worker_spaces};
 use domain::audit::AuditRecord;
 use domain::callers::{AgentRef, Caller, Credential, only_delivers};

@@ -51,7 +51,8 @@ pub async fn list(ctx: &Ctx, project: ProjectRef, status: Option<&str>, page: Pa
     ctx.caller.require_person()?;
     let limit = page.limit()?;
     let before = page.after(1)?.remove(0);
-    let unknown = || Refusal::invalid_field("status", "`status` is queued, running, waiting, completed, failed or cancelled");
+    let unknown =
+        || Refusal::invalid_field("status", "`status` is queued, running, waiting, completed, failed or cancelled");
     let status = status.map(|text| TaskStatus::parse(text).ok_or_else(unknown)).transpose()?;
     let operation = List { caller: ctx.caller.clone(), project, status, before, limit: limit + 1 };
     let items = ctx.house.store().read(operation).await?;

@@ -110,12 +110,7 @@ pub(crate) fn forget(house: &House, project: &ProjectId) {
 }
 
 /// Has the workers of an agent look for what there is to do.
-pub(crate) async fn wake(
-    house: &House,
-    workspace: &WorkspaceId,
-    project: &ProjectId,
-    agent: &AgentId,
-) -> Result<()> {
+pub(crate) async fn wake(house: &House, workspace: &WorkspaceId, project: &ProjectId, agent: &AgentId) -> Result<()> {
     let space = open(house, workspace, project).await?;
     space.touch(house.now());
     let Some(agent) = house.spaces().agent(house, &space, agent).await? else { return Ok(()) };

@@ -315,10 +315,7 @@ impl Tx {
     /// Every task that this server was running.
     pub async fn tasks_held_by(&mut self, holder: &str) -> Result<Vec<(WorkspaceId, ProjectId, TaskId)>> {
         let rows = self
-            .query(
-                "SELECT workspace, project, id FROM tasks WHERE holder = $1 ORDER BY workspace, id",
-                params![holder],
-            )
+            .query("SELECT workspace, project, id FROM tasks WHERE holder = $1 ORDER BY workspace, id", params![holder])
             .await?;
         rows.into_iter().map(read_place).collect()
     }
@@ -340,11 +337,7 @@ impl Tx {
     }
 
     /// Running tasks whose time is over.
-    pub async fn tasks_overdue(
-        &mut self,
-        now: Timestamp,
-        limit: u64,
-    ) -> Result<Vec<(WorkspaceId, ProjectId, TaskId)>> {
+    pub async fn tasks_overdue(&mut self, now: Timestamp, limit: u64) -> Result<Vec<(WorkspaceId, ProjectId, TaskId)>> {
         let rows = self
             .query(
                 "SELECT workspace, project, id FROM tasks WHERE deadline_at IS NOT NULL AND deadline_at <= $1

@@ -148,11 +148,8 @@ async fn open(
 ) -> (House, Entrance) {
     let storage_url = storage_url.map(str::to_owned);
     let environment = environment.clone();
-    let timeouts = llm::Timeouts {
-        first_byte: Duration::from_secs(2),
-        idle: Duration::from_secs(2),
-        ..llm::Timeouts::default()
-    };
+    let timeouts =
+        llm::Timeouts { first_byte: Duration::from_secs(2), idle: Duration::from_secs(2), ..llm::Timeouts::default() };
     let house_options = service::house::Options {
         storage_url,
         environment: Arc::new(move |name| environment.get(name).cloned()),

@@ -25,7 +25,9 @@ impl EventKind {
 impl Event {
     /// Whether an event of this kind tells of the end of a task.
     pub fn ends_a_task(kind: &str) -> bool {
-        [EventKind::TaskCompleted, EventKind::TaskFailed, EventKind::TaskCancelled].iter().any(|end| end.as_str() == kind)
+        [EventKind::TaskCompleted, EventKind::TaskFailed, EventKind::TaskCancelled]
+            .iter()
+            .any(|end| end.as_str() == kind)
     }
 
     fn plain(

@@ -65,7 +65,12 @@ enum Next {
     Nothing,
     /// One could not run any more and has ended; there may be another.
     Refused,
-    Started { task: Box<Task>, session: Box<Session>, role: Role, more: bool },
+    Started {
+        task: Box<Task>,
+        session: Box<Session>,
+        role: Role,
+        more: bool,
+    },
 }
 
 impl Operation for Start {

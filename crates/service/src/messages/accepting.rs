@@ -140,7 +140,8 @@ impl Send {
         let prompt = agent.settings.system_prompt.as_deref().map_or(0, llm::tokens::of_text);
         let prompt_tokens = prompt + llm::tokens::of_text(&self.input.content);
         let (user, settings) = (&self.caller.user, &agent.settings);
-        let room = Room::needed(&self.rules, &agent.workspace, user, &chosen.model, (prompt_tokens, settings.max_tokens));
+        let room =
+            Room::needed(&self.rules, &agent.workspace, user, &chosen.model, (prompt_tokens, settings.max_tokens));
         room.check(tx, self.now).await
     }
 

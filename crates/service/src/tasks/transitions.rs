@@ -2,10 +2,10 @@
 
 use crate::Result;
 use crate::audit::by_house;
+use domain::Code;
 use domain::audit::AuditRecord;
 use domain::callers::Caller;
 use domain::events::Event;
-use domain::Code;
 use domain::ids::WorkspaceId;
 use domain::messages::Failure;
 use domain::sessions::Session;
@@ -112,7 +112,8 @@ pub(crate) async fn put_in(
         return Err(has_ended(after.status).into());
     }
     tell(tx, session, after, now);
-    let mut record = mover.record(action(after.status), now)
+    let mut record = mover
+        .record(action(after.status), now)
         .in_session(&session.id)
         .with("task", after.id.as_str())
         .with("agent", after.agent.id.as_str());

@@ -158,7 +158,11 @@ impl Host {
         alerts::raise(&self.house, workspace, project, Alert::ProviderFailing, &self.choice.provider, &text).await;
     }
 
-    pub(super) async fn settlement(&self, reservation: Option<Reservation>, end: CallEnd) -> Result<Option<Settlement>> {
+    pub(super) async fn settlement(
+        &self,
+        reservation: Option<Reservation>,
+        end: CallEnd,
+    ) -> Result<Option<Settlement>> {
         let Some(reservation) = reservation else { return Ok(None) };
         let budget = budgets::budget_of(&self.house, &self.workspace).await?;
         Ok(Some(Settlement { reservation, end, budget }))

@@ -49,7 +49,8 @@ impl Operation for Read {
         if let Some(summary) = summary {
             history.push(Past { number: covered, said: Said::Summary { text: summary.content } });
         }
-        let message = Past { number: own.number, said: said(own.clone(), task, several).unwrap_or_else(|| asked(&own)) };
+        let message =
+            Past { number: own.number, said: said(own.clone(), task, several).unwrap_or_else(|| asked(&own)) };
         history.extend(heard.into_iter().filter_map(|message| {
             let number = message.number;
             said(message, task, several).map(|said| Past { number, said })
