@@ -207,7 +207,8 @@ pub fn check_chain(hops: u64, depth: u64) -> Result<()> {
     if hops <= HOPS_MOST && depth <= DEPTH_MOST {
         return Ok(());
     }
-    let message = "agents of this session have been answering each other for long enough: a person has to say something";
+    let message =
+        "agents of this session have been answering each other for long enough: a person has to say something";
     Err(Refusal::new(Code::HopLimit, message).with("hops", hops).with("depth", depth))
 }
 

@@ -124,7 +124,9 @@ mod tests {
 
     #[test]
     fn four_fifths_of_a_queue_are_nearly_all() {
-        for (queued, most, expected) in [(79, 100, false), (80, 100, true), (100, 100, true), (1, 1, true), (0, 1, false)] {
+        for (queued, most, expected) in
+            [(79, 100, false), (80, 100, true), (100, 100, true), (1, 1, true), (0, 1, false)]
+        {
             assert_eq!(is_nearly_full(queued, most), expected, "{queued} of {most}");
         }
     }

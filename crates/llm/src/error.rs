@@ -40,10 +40,7 @@ impl Error {
 
     /// Whether asking again may help.
     pub fn is_transient(&self) -> bool {
-        matches!(
-            self,
-            Self::Unreachable(_) | Self::Timeout { .. } | Self::RateLimited { .. } | Self::Failing { .. }
-        )
+        matches!(self, Self::Unreachable(_) | Self::Timeout { .. } | Self::RateLimited { .. } | Self::Failing { .. })
     }
 
     pub fn retry_after(&self) -> Option<Duration> {
@@ -55,9 +52,6 @@ impl Error {
 
     /// Whether the provider certainly did no work that it could charge for: it was not reached, or said no at once.
     pub fn cost_nothing(&self) -> bool {
-        matches!(
-            self,
-            Self::Unreachable(_) | Self::RateLimited { .. } | Self::Failing { .. } | Self::Refused { .. }
-        )
+        matches!(self, Self::Unreachable(_) | Self::RateLimited { .. } | Self::Failing { .. } | Self::Refused { .. })
     }
 }

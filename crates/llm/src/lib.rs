@@ -33,9 +33,6 @@ use futures_util::future::BoxFuture;
 /// Somebody who answers. Dropping the future ends the call.
 pub trait ChatModel: Send + Sync {
     /// Asks once. `heard` is given the text of the answer piece by piece, as it arrives.
-    fn ask<'a>(
-        &'a self,
-        request: &'a Request,
-        heard: &'a mut (dyn FnMut(&str) + Send),
-    ) -> BoxFuture<'a, Result<Reply>>;
+    fn ask<'a>(&'a self, request: &'a Request, heard: &'a mut (dyn FnMut(&str) + Send))
+    -> BoxFuture<'a, Result<Reply>>;
 }
