@@ -19,7 +19,6 @@ use crate::{Error, House, Result, bus};
 use cache::Cache;
 use domain::agents::Agent;
 use domain::ids::{AgentId, ProjectId, WorkspaceId};
-use domain::projects::Project;
 use spaces::Begun;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -70,12 +69,13 @@ impl Spaces {
     /// The space of a project, not one that has ended: that is replaced.
     fn place(&self, workspace: &WorkspaceId, project: &ProjectId) -> Arc<Space> {
         let mut spaces = self.lock();
-        let found = spaces.get(project).filter(|space| !space.takes_no_more()).cloned();
-        found.unwrap_or_else(|| {
-            let space = Arc::new(Space::new(workspace.clone(), project.clone()));
-            spaces.insert(project.clone(), space.clone());
-            space
-        })
+        let before = spaces.get(project);
+        if let Some(space) = before.filter(|space| !space.takes_no_more()) {
+            return space.clone();
+        }
+        let space = Arc::new(Space::new(workspace.clone(), project.clone(), before.is_some()));
+        spaces.insert(project.clone(), space.clone());
+        space
     }
 }
 
@@ -90,14 +90,6 @@ pub(crate) async fn open(house: &House, workspace: &WorkspaceId, project: &Proje
             Begun::Ended => {}
         }
     }
-}
-
-/// Begins the space of a project that this process has not seen yet. One that was ended stays so until it is needed.
-pub(crate) async fn begin_unseen(house: &House, project: &Project) -> Result<()> {
-    if house.spaces().get(&project.id).is_none() {
-        open(house, &project.workspace, &project.id).await?;
-    }
-    Ok(())
 }
 
 /// A project is no more: nothing works there.

@@ -22,6 +22,8 @@ pub(crate) struct Space {
     workspace: WorkspaceId,
     project: ProjectId,
     begun: OnceCell<()>,
+    /// Whether people have seen an earlier one end.
+    is_another: bool,
     state: Mutex<State>,
     /// Rung when a task ends.
     quiet: Notify,
@@ -61,7 +63,7 @@ pub(crate) enum Begun {
 }
 
 impl Space {
-    pub(crate) fn new(workspace: WorkspaceId, project: ProjectId) -> Self {
+    pub(crate) fn new(workspace: WorkspaceId, project: ProjectId, is_another: bool) -> Self {
         let state = State {
             status: SpaceStatus::Initializing,
             reasons: BTreeMap::new(),
@@ -71,7 +73,7 @@ impl Space {
             durations: Durations::default(),
             running: 0,
         };
-        Self { workspace, project, begun: OnceCell::new(), state: Mutex::new(state), quiet: Notify::new() }
+        Self { workspace, project, begun: OnceCell::new(), is_another, state: Mutex::new(state), quiet: Notify::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -128,7 +130,12 @@ impl Space {
             .get_or_try_init(|| async {
                 house.spaces().cache.load(house, self).await?;
                 self.touch(house.now());
-                self.move_to(house, SpaceStatus::Ready);
+                if self.is_another {
+                    self.move_to(house, SpaceStatus::Ready);
+                } else {
+                    // To those who watch nothing has changed: it was said to be there.
+                    self.lock().status = SpaceStatus::Ready;
+                }
                 house.spaces().began.notify_one();
                 Ok::<_, Error>(())
             })
