@@ -158,10 +158,10 @@ async fn run(house: &House, space: &Arc<Space>, started: Started) {
     let (task, workspace) = (started.task.clone(), started.session.workspace.clone());
     let (_listed, stop) = house.bus().list(&workspace, &task);
     let begun = std::time::Instant::now();
-    space.begun();
+    space.begun(&task.id);
     let turn = AssertUnwindSafe(turns::take(house, space, started, stop)).catch_unwind();
     let outcome = turn.await;
-    space.ended(begun.elapsed(), house.now());
+    space.ended(&task.id, begun.elapsed(), house.now());
     if outcome.is_ok() {
         return;
     }

@@ -22,8 +22,12 @@ use domain::ids::{AgentId, ProjectId, WorkspaceId};
 use spaces::Begun;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use store::{Operation, QueuedFor, Tx};
 use tokio::sync::Notify;
+
+/// After the store did not answer.
+const BEFORE_WAKING_AGAIN: Duration = Duration::from_secs(1);
 
 /// Every worker space of this process.
 #[derive(Default)]
@@ -110,12 +114,27 @@ pub(crate) async fn wake(house: &House, workspace: &WorkspaceId, project: &Proje
     Ok(())
 }
 
+/// The same for what is on disk already: it is not lost because nobody could be woken at once.
+pub(crate) async fn wake_surely(house: &House, queued: QueuedFor) {
+    let QueuedFor { workspace, project, agent } = &queued;
+    let Err(error) = wake(house, workspace, project, agent).await else { return };
+    tracing::warn!(%project, %error, "an agent could not be woken; it is tried again");
+    let house = house.clone();
+    tokio::spawn(async move {
+        let QueuedFor { workspace, project, agent } = &queued;
+        while !house.authority().is_closing() {
+            tokio::time::sleep(BEFORE_WAKING_AGAIN).await;
+            if wake(&house, workspace, project, agent).await.is_ok() {
+                return;
+            }
+        }
+    });
+}
+
 /// Has everything worked on that waits in the queues: for a house that opens.
 pub async fn resume(house: &House) -> Result<()> {
-    for QueuedFor { workspace, project, agent } in house.store().read(Queued).await? {
-        if let Err(error) = wake(house, &workspace, &project, &agent).await {
-            tracing::error!(%project, %error, "queued tasks of a project cannot be resumed yet");
-        }
+    for queued in house.store().read(Queued).await? {
+        wake_surely(house, queued).await;
     }
     Ok(())
 }

@@ -3,10 +3,10 @@
 use super::telling::Tell;
 use crate::{Error, House, Result};
 use domain::events::Event;
-use domain::ids::{AgentId, ProjectId, WorkspaceId};
+use domain::ids::{AgentId, ProjectId, TaskId, WorkspaceId};
 use domain::times::Timestamp;
 use domain::worker_spaces::SpaceStatus;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, OnceCell};
@@ -37,7 +37,7 @@ struct State {
     lines: HashMap<AgentId, Line>,
     provider_failures: u64,
     durations: Durations,
-    running: u64,
+    running: HashSet<TaskId>,
 }
 
 /// Who looks for tasks of one agent.
@@ -71,7 +71,7 @@ impl Space {
             lines: HashMap::new(),
             provider_failures: 0,
             durations: Durations::default(),
-            running: 0,
+            running: HashSet::new(),
         };
         Self { workspace, project, begun: OnceCell::new(), is_another, state: Mutex::new(state), quiet: Notify::new() }
     }
@@ -110,9 +110,13 @@ impl Space {
         self.lock().lines.values().filter(|line| line.workers > 0).count() as u64
     }
 
-    /// How many tasks run in this process.
-    pub(crate) fn running(&self) -> u64 {
-        self.lock().running
+    /// The tasks that run here.
+    pub(crate) fn running(&self) -> Vec<TaskId> {
+        self.lock().running.iter().cloned().collect()
+    }
+
+    pub(crate) fn runs_nothing(&self) -> bool {
+        self.lock().running.is_empty()
     }
 
     pub(crate) fn takes_no_more(&self) -> bool {
@@ -218,13 +222,13 @@ impl Space {
         }
     }
 
-    pub(crate) fn begun(&self) {
-        self.lock().running += 1;
+    pub(crate) fn begun(&self, task: &TaskId) {
+        self.lock().running.insert(task.clone());
     }
 
-    pub(crate) fn ended(&self, took: Duration, now: Timestamp) {
+    pub(crate) fn ended(&self, task: &TaskId, took: Duration, now: Timestamp) {
         let mut state = self.lock();
-        state.running -= 1;
+        state.running.remove(task);
         state.last_active_at = state.last_active_at.max(now);
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let Durations { count, total_ms, longest_ms } = state.durations;
@@ -241,7 +245,7 @@ impl Space {
     pub(crate) async fn is_quiet(&self) {
         loop {
             let ended = self.quiet.notified();
-            if self.running() == 0 {
+            if self.runs_nothing() {
                 return;
             }
             ended.await;
