@@ -13,6 +13,7 @@ mod mcp;
 mod output;
 mod serve;
 mod settings;
+mod stdin;
 
 use clap::Parser;
 use std::process::ExitCode;
