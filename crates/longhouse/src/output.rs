@@ -70,8 +70,7 @@ pub(crate) fn visible(text: &str) -> String {
 
 /// Controls of both kinds, separators of lines, what turns the direction, and invisible tags.
 fn acts(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// JSON on one line, in which no character acts: strings have them as escapes.

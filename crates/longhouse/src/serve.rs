@@ -25,8 +25,7 @@ use tokio::signal::unix::{SignalKind, signal};
 /// For what runs when the server is told to stop; the rest of ten seconds is for closing.
 const TO_FINISH: Duration = Duration::from_secs(4);
 
-const NO_PROVIDER: &str =
-    "demo (set OPENAI_API_KEY, ANTHROPIC_API_KEY or LONGHOUSE_OPENAI_BASE_URL to use a real one)";
+const NO_PROVIDER: &str = "demo (set OPENAI_API_KEY, ANTHROPIC_API_KEY or LONGHOUSE_OPENAI_BASE_URL to use a real one)";
 
 pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     let wanted = settings::listen_address(&options.listen)?;

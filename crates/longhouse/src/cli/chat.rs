@@ -7,16 +7,16 @@ use clap::builder::NonEmptyStringValueParser;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  longhouse chat                                          a conversation in the terminal; /help lists what it knows
-  longhouse chat What can you do?                         one question, one answer
-  longhouse chat -a agent_writer - < draft.md             all of a file as one message
-  printf 'first\\nsecond\\n' | longhouse chat               a message for each line, answers alone on standard output
-  longhouse chat -s ses_0198c5c1e2f37d4b9a6f5e4d3c2b1a09  go on with an earlier conversation
+  longhouse chat                                    in the terminal; /help lists what you can do
+  longhouse chat What can you do?                   one question, one answer
+  longhouse chat -a agent_writer - < draft.md       a whole file as one message
+  printf 'one\\ntwo\\n' | longhouse chat            a message for each line
+  longhouse chat -s SESSION                         go on with an earlier conversation
   longhouse chat --json 'Sum it up' | jq -r .reply.content
 
-The agents are those of a project, if none is named of your own, `home`, which is made on first use. A model answers if the
-server was started with OPENAI_API_KEY, ANTHROPIC_API_KEY or LONGHOUSE_OPENAI_BASE_URL set (or its configuration file names
-a provider), else the built-in demo does. Exits with 1 if a message was not answered.")]
+Answers go to standard output, everything else to standard error. It exits with 1 if a message was
+not answered. A model answers if the server was started with OPENAI_API_KEY, ANTHROPIC_API_KEY or
+LONGHOUSE_OPENAI_BASE_URL set, or its configuration file names a provider; else the built-in demo.")]
 pub(crate) struct Chat {
     /// What to say; `-` is all of standard input. Without it each line of standard input is a message
     pub(crate) message: Vec<String>,

@@ -49,7 +49,8 @@ async fn talk(client: &Client, json: bool, options: Options, message: Option<Str
     let is_conversation = message.is_none() && std::io::stdin().is_terminal();
     let input = if message.is_some() { Input::nothing()? } else { Input::of_stdin(is_conversation)? };
     let room = Room::open(client, options).await?;
-    let mut chat = Chat { room, input, screen: Screen::new(json), is_conversation, has_failed: false, knows_demo: false };
+    let mut chat =
+        Chat { room, input, screen: Screen::new(json), is_conversation, has_failed: false, knows_demo: false };
     chat.greet();
     let talked = match message {
         Some(text) => chat.tell(&text).await.map(drop),
@@ -140,9 +141,9 @@ impl Chat<'_> {
                 }
                 Err(error) => self.cannot(&crate::output::chain(&error)),
             },
-            Said::Unknown(word) => {
-                self.cannot(&format!("there is no {word}: /help lists what there is, a space before it makes it a message"))
-            }
+            Said::Unknown(word) => self.cannot(&format!(
+                "there is no {word}: /help lists what there is, a space before it makes it a message"
+            )),
         }
     }
 

@@ -166,8 +166,10 @@ impl<'c> Room<'c> {
         let mut steps = Vec::new();
         let mut cursor = self.cursor.clone();
         loop {
-            let query = [("workspace", Some(self.workspace.as_str())), ("limit", Some("100")), ("cursor", cursor.as_deref())];
-            let mut page = self.client.get(&self.actor, &path(&["sessions", &self.session, "messages"], &query)).await?;
+            let query =
+                [("workspace", Some(self.workspace.as_str())), ("limit", Some("100")), ("cursor", cursor.as_deref())];
+            let mut page =
+                self.client.get(&self.actor, &path(&["sessions", &self.session, "messages"], &query)).await?;
             if let Some(found) = page["items"].as_array_mut() {
                 steps.extend(found.drain(..).filter(|said| said["task_id"] == task && said["role"] == "assistant"));
             }
@@ -197,7 +199,8 @@ async fn find(
     let session = client.get(actor, &path(&["sessions", id], &[("workspace", workspace)])).await?;
     if let Some(project) = project {
         let projects = all_pages(client, actor, &["my", "projects"], &[("workspace", workspace)]).await?;
-        let is_meant = |found: &Value| found["id"] == session["project"] && (found["id"] == project || found["name"] == project);
+        let is_meant =
+            |found: &Value| found["id"] == session["project"] && (found["id"] == project || found["name"] == project);
         if !projects.iter().any(is_meant) {
             bail!("the session {id} is not one of the project {project}: leave out --project, or --session");
         }

@@ -40,12 +40,7 @@ pub(super) struct Outcome {
 }
 
 impl<'t, 'c> Turn<'t, 'c> {
-    pub(super) async fn run(
-        room: &'t mut Room<'c>,
-        screen: &'t mut Screen,
-        input: &mut Input,
-        text: &str,
-    ) -> Outcome {
+    pub(super) async fn run(room: &'t mut Room<'c>, screen: &'t mut Screen, input: &mut Input, text: &str) -> Outcome {
         // The stream first, so that nothing of the answer is missed.
         let begun = async {
             let listening = Listening::begin(room).await?;
