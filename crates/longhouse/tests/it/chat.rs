@@ -2,6 +2,7 @@
 
 use super::binary::{Server, command, fed, ok, refused_with, run};
 use serde_json::{Value, json};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus, Output, Stdio};
@@ -350,6 +351,64 @@ fn a_signal_stops_the_answer_and_the_chat() {
     assert_eq!((status.code(), out.as_str()), (Some(1), ""), "{err}");
     assert!(err.contains("stopped"), "{err}");
     assert_eq!(scene.tasks()[0]["status"], "cancelled");
+}
+
+/// A chat at a terminal of its own, where keys have their meaning.
+struct AtTerminal {
+    child: Child,
+    keys: File,
+    screen: Heard<File>,
+}
+
+impl AtTerminal {
+    fn begin(house: &Path) -> Self {
+        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+        let terminal = || File::options().read(true).write(true).open(&name).unwrap();
+        let wanted = command(house);
+        // It makes the terminal the one whose keys are signals.
+        let mut command = std::process::Command::new("setsid");
+        command.args(["--ctty", "--wait"]).arg(wanted.get_program()).args(wanted.get_args()).arg("chat");
+        command.env("TERM", "xterm").env_remove("NO_COLOR");
+        let child = command.stdin(terminal()).stdout(terminal()).stderr(terminal()).spawn().unwrap();
+        let keys = File::from(master);
+        Self { child, screen: Heard::of(keys.try_clone().unwrap()), keys }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+}
+
+#[test]
+fn at_a_terminal_keys_stop_the_answer_and_then_the_chat() {
+    let scene = Scene::new();
+    let hanging = Turn::say(&"The beginning. ".repeat(20)).with(Fault::HangAfter(1_200));
+    scene.provider.script(vec![hanging.clone(), hanging, Turn::fault(Fault::Status(401, None))]);
+    let mut talk = AtTerminal::begin(scene.house());
+    talk.screen.until("/help lists what you can do");
+    talk.press("hello\n");
+    talk.screen.until("The beginning.");
+    talk.press("\u{3}");
+    talk.screen.until("stopped");
+    assert_eq!(scene.tasks()[0]["status"], "cancelled");
+
+    talk.press("once more\n");
+    scene.until_asked(2);
+    talk.press("/stop\n");
+    scene.runtime.block_on(scene.provider.until_hung_up(2));
+    talk.press("fail\n");
+    talk.screen.until("(PROVIDER_REFUSED)");
+    talk.press("/agent agent_writer\nand you?\n");
+    talk.screen.until("agent_writer answers from now on");
+    talk.screen.until("You said: and you?");
+    talk.screen.until("\u{1b}[2m  gpt-4, 100 tokens in, 20 out");
+    talk.press("\u{4}");
+    talk.screen.until("to go on with this: longhouse chat -s ses_");
+    assert!(talk.child.wait().unwrap().success());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Where the conversation is: a session of a project, and the agent that is spoken to.
 
 use super::super::{HOME, all_pages, path};
+use super::listening::Lost;
 use crate::cli::{Actor, Chat as Options};
 use crate::client::Client;
 use crate::output::{cell, table};
@@ -8,6 +9,10 @@ use anyhow::{Context, Result, bail};
 use axum::body::Body;
 use axum::http::Method;
 use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::time::timeout;
+
+const ANSWER_LATEST: Duration = Duration::from_secs(30);
 
 pub(super) struct Room<'c> {
     client: &'c Client,
@@ -84,8 +89,13 @@ impl<'c> Room<'c> {
         path(&["sessions", &self.session, part], &[("workspace", Some(&self.workspace))])
     }
 
+    /// A server that does not answer is not waited for.
+    async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value> {
+        timeout(ANSWER_LATEST, self.client.call(&self.actor, method, path, body)).await.map_err(|_| Lost)?
+    }
+
     async fn agents(&self) -> Result<Vec<Value>> {
-        let mut answer = self.client.get(&self.actor, &path(&["my", "projects", &self.project, "agents"], &[])).await?;
+        let mut answer = self.ask(Method::GET, &path(&["my", "projects", &self.project, "agents"], &[]), None).await?;
         match answer["items"].take() {
             Value::Array(agents) => Ok(agents),
             _ => bail!("the server lists no agents"),
@@ -135,7 +145,7 @@ impl<'c> Room<'c> {
         if self.is_unused {
             let path = path(&["sessions", &self.session], &[("workspace", Some(&self.workspace))]);
             // It does no harm if it stays.
-            let _ = self.client.call(&self.actor, Method::DELETE, &path, None).await;
+            let _ = self.ask(Method::DELETE, &path, None).await;
         }
     }
 
@@ -147,18 +157,18 @@ impl<'c> Room<'c> {
         let message = json!({"content": text, "target_agent": self.agent.id});
         // If no answer comes it may have been taken in all the same.
         self.is_unused = false;
-        let sent = self.client.post(&self.actor, &self.in_session("messages"), &message).await?;
+        let sent = self.ask(Method::POST, &self.in_session("messages"), Some(&message)).await?;
         let text = |name: &str| sent[name].as_str().map(str::to_owned).context("the server named no task");
         Ok(Accepted { message: text("message_id")?, task: text("task_id")? })
     }
 
     pub(super) async fn task(&self, task: &str) -> Result<Value> {
-        self.client.get(&self.actor, &path(&["my", "projects", &self.project, "tasks", task], &[])).await
+        self.ask(Method::GET, &path(&["my", "projects", &self.project, "tasks", task], &[]), None).await
     }
 
     pub(super) async fn cancel(&self, task: &str) -> Result<Value> {
         let path = path(&["my", "projects", &self.project, "tasks", task, "cancel"], &[]);
-        self.client.call(&self.actor, Method::POST, &path, None).await
+        self.ask(Method::POST, &path, None).await
     }
 
     /// What the agent said in a task so far, step by step. Earlier pages of a long history are read once.
@@ -168,8 +178,7 @@ impl<'c> Room<'c> {
         loop {
             let query =
                 [("workspace", Some(self.workspace.as_str())), ("limit", Some("100")), ("cursor", cursor.as_deref())];
-            let mut page =
-                self.client.get(&self.actor, &path(&["sessions", &self.session, "messages"], &query)).await?;
+            let mut page = self.ask(Method::GET, &path(&["sessions", &self.session, "messages"], &query), None).await?;
             if let Some(found) = page["items"].as_array_mut() {
                 steps.extend(found.drain(..).filter(|said| said["task_id"] == task && said["role"] == "assistant"));
             }

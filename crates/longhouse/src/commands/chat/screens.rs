@@ -20,7 +20,9 @@ pub(super) struct Screen {
 
 impl Screen {
     pub(super) fn new(is_json: bool) -> Self {
-        let has_colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
+        let is_set = |name, value: fn(&str) -> bool| std::env::var(name).is_ok_and(|text| value(&text));
+        let is_plain = is_set("NO_COLOR", |text| !text.is_empty()) || is_set("TERM", |text| text == "dumb");
+        let has_colour = std::io::stderr().is_terminal() && !is_plain;
         Self { is_json, has_colour, is_in_line: false }
     }
 
