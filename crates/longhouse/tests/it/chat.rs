@@ -213,7 +213,7 @@ fn a_message_without_an_answer_is_a_sentence_and_exit_code_1_and_the_rest_is_sai
     scene.provider.matching(|request| request.last_user_text() == "fail", Turn::fault(Fault::Status(401, None)));
     let output = scene.pipe(&[], "fail\nwork\n");
     assert_eq!((out(&output).as_str(), output.status.code()), ("You said: work\n", Some(1)), "{}", err(&output));
-    assert!(err(&output).contains("(MODEL_UNAVAILABLE)") || err(&output).contains("(PROVIDER_"), "{}", err(&output));
+    assert!(err(&output).contains("(PROVIDER_REFUSED)"), "{}", err(&output));
     assert!(!err(&output).contains("sk-test"));
 
     // More than a day's money, at the door.

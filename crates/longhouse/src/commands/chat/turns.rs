@@ -223,7 +223,7 @@ impl Outcome {
         let (input, output, cost) = self.usage()?;
         let cost = match cost {
             None => ", price unknown".to_owned(),
-            Some(cost) if cost == 0.0 => String::new(),
+            Some(0.0) => String::new(),
             Some(cost) => format!(", ${cost:.4}"),
         };
         Some(format!("{}, {input} tokens in, {output} out{cost}", self.model().unwrap_or("a model")))
