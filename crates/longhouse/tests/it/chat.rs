@@ -4,9 +4,10 @@ use super::binary::{Server, command, fed, ok, refused_with, run};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus, Output, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 use tempfile::TempDir;
 use testkit::{Fault, ImitatedProvider, ModelRequest, Turn};
@@ -285,6 +286,7 @@ fn without_a_server_the_answer_is_made_here_and_says_that_it_is_the_demos() {
     let output = fed(folder.path(), &["chat"], b"hello\nagain\n");
     assert!(output.status.success() && out(&output).matches("built-in demo model").count() == 2, "{}", out(&output));
     assert_eq!(err(&output).matches("to connect one").count(), 1, "once: {}", err(&output));
+    assert!(!err(&output).contains("panicked"), "nor does whoever keeps house: {}", err(&output));
     let tasks: Value = serde_json::from_str(&ok(folder.path(), &["tasks", "list", "--json"])).unwrap();
     assert!(tasks.as_array().unwrap().iter().all(|task| task["status"] == "completed"), "{tasks}");
     assert_eq!(tasks.as_array().unwrap().len(), 2);
@@ -337,6 +339,65 @@ fn a_server_that_comes_back_tells_what_became_of_the_message() {
     talk.say("again");
     talk.out.until("You said: again");
     assert_eq!(talk.end().0.code(), Some(1));
+}
+
+/// A way to a server that can be cut in the middle.
+struct Wire {
+    address: SocketAddr,
+    ends: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Wire {
+    fn to(server: &Server) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (address, target) = (listener.local_addr().unwrap(), server.url.trim_start_matches("http://").to_owned());
+        let ends: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
+        let open = ends.clone();
+        std::thread::spawn(move || {
+            for near in listener.incoming().flatten() {
+                let Ok(far) = TcpStream::connect(&target) else { return };
+                let pairs = [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)];
+                for (mut from, mut to) in pairs {
+                    open.lock().unwrap().push(from.try_clone().unwrap());
+                    std::thread::spawn(move || {
+                        let _ = std::io::copy(&mut from, &mut to);
+                        let _ = to.shutdown(Shutdown::Write);
+                    });
+                }
+            }
+        });
+        Self { address, ends }
+    }
+
+    /// Who is connected now is not any more.
+    fn cut(&self) {
+        self.ends.lock().unwrap().drain(..).for_each(|end| drop(end.shutdown(Shutdown::Both)));
+    }
+}
+
+#[test]
+fn a_stream_that_is_cut_is_found_again_and_the_answer_is_whole() {
+    let scene = Scene::new();
+    let text = "A long answer of many words. ".repeat(8);
+    scene.provider.script(vec![
+        // The first step is seen in part, the second is made while nobody listens, or nearly so.
+        Turn::say(&text).and_call("workspace_list", json!({})),
+        Turn::say("The end."),
+    ]);
+    let server = scene.server.as_ref().unwrap();
+    let wire = Wire::to(server);
+    let token = scene.house().join("token");
+    std::fs::write(&token, server.token()).unwrap();
+    scene.provider.block();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let url = format!("http://{}", wire.address);
+    let talk = Talk::begin(elsewhere.path(), &["--server", &url, "--token-file", token.to_str().unwrap(), "hello"]);
+    scene.until_asked(1);
+    wire.cut();
+    scene.provider.release();
+    let (status, out, err) = talk.end();
+    assert_eq!((status.code(), out), (Some(0), format!("{text}\nThe end.\n")), "{err}");
+    assert!(err.contains("tool  workspace_list {}") && err.contains("200 tokens in"), "{err}");
 }
 
 #[test]

@@ -12,8 +12,8 @@ use tokio::time::{Instant, sleep, timeout};
 /// A server that lives is heard of every fifteen seconds.
 const QUIET_LONGEST: Duration = Duration::from_secs(45);
 /// How long a server that has gone is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
-const PAUSE: Duration = Duration::from_millis(200);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PAUSE: Duration = Duration::from_millis(200);
 
 /// There is no server any more.
 #[derive(Debug)]

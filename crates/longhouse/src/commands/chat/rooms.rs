@@ -1,16 +1,16 @@
 //! Where the conversation is: a session of a project, and the agent that is spoken to.
 
 use super::super::{HOME, all_pages, path};
-use super::listening::Lost;
+use super::listening::{Lost, PATIENCE, PAUSE};
 use crate::cli::{Actor, Chat as Options};
-use crate::client::Client;
+use crate::client::{Client, Refused};
 use crate::output::{cell, table};
 use anyhow::{Context, Result, bail};
 use axum::body::Body;
 use axum::http::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 const ANSWER_LATEST: Duration = Duration::from_secs(30);
 
@@ -153,13 +153,25 @@ impl<'c> Room<'c> {
         self.client.stream(&self.actor, &self.in_session("events"), after).await
     }
 
+    /// Has a message taken in. Where no answer comes it is sent again for a while: its key sees to it that it is said once.
     pub(super) async fn send(&mut self, text: &str) -> Result<Accepted> {
-        let message = json!({"content": text, "target_agent": self.agent.id});
+        let message = json!({"content": text, "target_agent": self.agent.id, "idempotency_key": self.unique()});
         // If no answer comes it may have been taken in all the same.
         self.is_unused = false;
-        let sent = self.ask(Method::POST, &self.in_session("messages"), Some(&message)).await?;
+        let deadline = Instant::now() + PATIENCE;
+        let sent = loop {
+            match self.ask(Method::POST, &self.in_session("messages"), Some(&message)).await {
+                Err(error) if !error.is::<Refused>() && Instant::now() + PAUSE < deadline => sleep(PAUSE).await,
+                sent => break sent?,
+            }
+        };
         let text = |name: &str| sent[name].as_str().map(str::to_owned).context("the server named no task");
         Ok(Accepted { message: text("message_id")?, task: text("task_id")? })
+    }
+
+    /// A key that no other message of this person has.
+    fn unique(&self) -> String {
+        format!("{}-{}-{}", self.session, std::process::id(), jiff::Timestamp::now().as_nanosecond())
     }
 
     pub(super) async fn task(&self, task: &str) -> Result<Value> {
