@@ -10,7 +10,7 @@ Examples:
   longhouse chat                                    in the terminal; /help lists what you can do
   longhouse chat What can you do?                   one question, one answer
   longhouse chat -a agent_writer - < draft.md       a whole file as one message
-  printf 'one\\ntwo\\n' | longhouse chat            a message for each line
+  printf 'one\\ntwo\\n' | longhouse chat              a message for each line
   longhouse chat -s SESSION                         go on with an earlier conversation
   longhouse chat --json 'Sum it up' | jq -r .reply.content
 
