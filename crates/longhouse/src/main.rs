@@ -13,6 +13,7 @@ mod mcp;
 mod output;
 mod serve;
 mod settings;
+mod stdin;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -23,6 +24,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     settings::start_logging(matches!(cli.command, cli::Command::Serve(_)));
+    // Clients of HTTP that are not given a cryptography of their own take this one, and panic where there is none.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
