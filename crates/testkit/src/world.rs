@@ -21,6 +21,7 @@ pub struct World {
     folder: TempDir,
     storage_url: Option<String>,
     environment: HashMap<String, String>,
+    timeouts: llm::Timeouts,
 }
 
 impl World {
@@ -39,23 +40,36 @@ impl World {
         Self::with_environment(options, provided_by(provider)).await
     }
 
+    /// The same for stories in which the imitation is blocked: a model is waited for as long as a server would.
+    pub async fn patiently_served_by(provider: &ImitatedProvider) -> Self {
+        let options = Options { rate_limit: RateLimit::Off, ..Options::default() };
+        Self::made(options, provided_by(provider), llm::Timeouts::default()).await
+    }
+
     /// A new house that finds these variables in its environment.
     pub async fn with_environment(options: Options, environment: HashMap<String, String>) -> Self {
+        let (first_byte, idle) = (Duration::from_secs(2), Duration::from_secs(2));
+        Self::made(options, environment, llm::Timeouts { first_byte, idle, ..llm::Timeouts::default() }).await
+    }
+
+    async fn made(options: Options, environment: HashMap<String, String>, timeouts: llm::Timeouts) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let clock = Arc::new(TurnedClock::default());
         let storage_url = new_storage().await;
-        let (house, entrance) = open(&folder, storage_url.as_deref(), &clock, options, &environment).await;
-        Self { house, clock, entrance, folder, storage_url, environment }
+        let surroundings = (&environment, timeouts);
+        let (house, entrance) = open(&folder, storage_url.as_deref(), &clock, options, surroundings).await;
+        Self { house, clock, entrance, folder, storage_url, environment, timeouts }
     }
 
     /// Closes the house and opens it again on the same folder.
     pub async fn reopened(self) -> Self {
-        let Self { house, clock, entrance, folder, storage_url, environment } = self;
+        let Self { house, clock, entrance, folder, storage_url, environment, timeouts } = self;
         house.close().await;
         drop((house, entrance));
         let options = Options { rate_limit: RateLimit::Off, ..Options::default() };
-        let (house, entrance) = open(&folder, storage_url.as_deref(), &clock, options, &environment).await;
-        Self { house, clock, entrance, folder, storage_url, environment }
+        let surroundings = (&environment, timeouts);
+        let (house, entrance) = open(&folder, storage_url.as_deref(), &clock, options, surroundings).await;
+        Self { house, clock, entrance, folder, storage_url, environment, timeouts }
     }
 
     /// A house of its own from a backup, on the same engine as this one.
@@ -144,12 +158,10 @@ async fn open(
     storage_url: Option<&str>,
     clock: &Arc<TurnedClock>,
     options: Options,
-    environment: &HashMap<String, String>,
+    (environment, timeouts): (&HashMap<String, String>, llm::Timeouts),
 ) -> (House, Entrance) {
     let storage_url = storage_url.map(str::to_owned);
     let environment = environment.clone();
-    let timeouts =
-        llm::Timeouts { first_byte: Duration::from_secs(2), idle: Duration::from_secs(2), ..llm::Timeouts::default() };
     let house_options = service::house::Options {
         storage_url,
         environment: Arc::new(move |name| environment.get(name).cloned()),
