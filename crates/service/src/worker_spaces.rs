@@ -118,9 +118,33 @@ pub(crate) async fn wake(house: &House, workspace: &WorkspaceId, project: &Proje
     Ok(())
 }
 
+/// The last look of a worker whose space has ended: if another space has begun meanwhile, its workers found the places
+/// of the agent taken by the turns of this one, and nobody else tells them that one is free.
+pub(crate) async fn hand_over(house: &House, space: &Space, agent: &AgentId) {
+    let next = house.spaces().get(space.project()).filter(|next| !next.takes_no_more());
+    if !space.takes_no_more() || next.is_none() {
+        return;
+    }
+    if let Err(error) = wake(house, space.workspace(), space.project(), agent).await {
+        tracing::warn!(project = %space.project(), %error, "queued tasks of an agent cannot be looked at yet");
+    }
+}
+
 /// Has everything worked on that waits in the queues: for a house that opens.
 pub async fn resume(house: &House) -> Result<()> {
+    resume_some(house, |_| true).await
+}
+
+/// The same for one project.
+async fn resume_project(house: &House, id: &ProjectId) -> Result<()> {
+    resume_some(house, |project| project == id).await
+}
+
+async fn resume_some(house: &House, is_meant: impl Fn(&ProjectId) -> bool) -> Result<()> {
     for QueuedFor { workspace, project, agent } in house.store().read(Queued).await? {
+        if !is_meant(&project) {
+            continue;
+        }
         if let Err(error) = wake(house, &workspace, &project, &agent).await {
             tracing::error!(%project, %error, "queued tasks of a project cannot be resumed yet");
         }
