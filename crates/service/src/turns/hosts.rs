@@ -278,7 +278,9 @@ impl ToolHost for Host {
         let cost = reservation.as_ref().and_then(|reservation| reservation.cost(usage));
         let settlement = self.used(reservation, usage).await.map_err(stopped)?;
         let message = self.message(text, self.choice.model.clone(), usage, cost);
-        let message = Message { role: Role::Summary, covers: Some(up_to), in_reply_to: None, ..message };
+        // Answers that came after the question are in it; other questions that did are not, and no later turn may miss them.
+        let covers = Some(up_to.min(self.task.talk.message_number - 1));
+        let message = Message { role: Role::Summary, covers, in_reply_to: None, ..message };
         let keep = KeepSummary { place: ends::place(self), message, settlement, now: self.house.now() };
         self.house.store().write(&self.workspace, keep).await.map_err(stopped)?;
         self.settled(&ticket);
