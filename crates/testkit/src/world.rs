@@ -11,7 +11,7 @@ use service::House;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 pub struct World {
@@ -64,6 +64,9 @@ impl World {
     /// Closes the house and opens it again on the same folder.
     pub async fn reopened(self) -> Self {
         let Self { house, clock, entrance, folder, storage_url, environment, timeouts } = self;
+        // As `serve` does: nobody works on, and what ran is interrupted.
+        house.end_streams();
+        service::bus::drain(&house, Duration::ZERO).await;
         house.close().await;
         drop((house, entrance));
         let options = Options { rate_limit: RateLimit::Off, ..Options::default() };
@@ -162,13 +165,24 @@ async fn open(
 ) -> (House, Entrance) {
     let storage_url = storage_url.map(str::to_owned);
     let environment = environment.clone();
-    let house_options = service::house::Options {
-        storage_url,
-        environment: Arc::new(move |name| environment.get(name).cloned()),
+    let environment: service::models::Environment = Arc::new(move |name| environment.get(name).cloned());
+    let house_options = || service::house::Options {
+        storage_url: storage_url.clone(),
+        environment: environment.clone(),
         timeouts,
         ..service::house::Options::in_folder(folder.path().join("data"))
     };
-    let (house, _) = House::open(house_options, clock.clone()).await.expect("the house opens");
+    // Workers of a house that was closed let go of it one after another.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let house = loop {
+        match House::open(house_options(), clock.clone()).await {
+            Ok((house, _)) => break house,
+            Err(error) if error.is_in_use() && Instant::now() < deadline => {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            Err(error) => panic!("the house does not open: {error}"),
+        }
+    };
     let entrance = entrance(App::new(house.clone(), options));
     (house, entrance)
 }

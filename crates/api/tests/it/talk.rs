@@ -62,6 +62,12 @@ impl Talk {
         Self { world, ..self }
     }
 
+    /// The coder gets a model with room for any story, so that nothing is summarised.
+    pub(crate) async fn with_room(self) -> Self {
+        self.patch_agent("agent_coder", json!({"model": "gpt-4-turbo"})).await;
+        self
+    }
+
     /// Puts rules in force as if the file said so.
     pub(crate) async fn rule(&self, house: HouseRules) {
         self.world.declare(Declaration { house, ..Declaration::default() }).await;

@@ -5,7 +5,7 @@ use serde_json::json;
 
 #[tokio::test]
 async fn after_a_restart_what_was_queued_runs_and_what_ran_is_interrupted() {
-    let talk = Talk::new().await;
+    let talk = Talk::new().await.with_room().await;
     talk.patch_agent("agent_coder", json!({"concurrency_limit": 2})).await;
     talk.provider.block();
     let mut tasks = Vec::new();
@@ -40,12 +40,14 @@ async fn a_turn_that_falls_over_harms_nobody_else() {
     let talk = Talk::new().await;
     talk.patch_agent("agent_coder", json!({"concurrency_limit": 1})).await;
     talk.provider.block();
-    let mut events = talk.project_events().await;
     let task = talk.leave("agent_coder", "fall over").await;
     talk.provider.until_in_flight(1).await;
     let next = talk.leave("agent_coder", "stand").await;
+    // Nobody but the turn looks at the clock now.
     talk.world.clock.trip();
     talk.provider.release();
+    talk.provider.until_asked(2).await;
+    let mut events = talk.project_events().await;
     until(&mut events, |event| event.kind == "ALERT" && event.data["alert"] == "worker_crashed").await;
     let fallen = talk.ended(&task).await;
     assert_eq!((&fallen["status"], &fallen["error"]["code"]), (&json!("failed"), &json!("INTERRUPTED")), "{fallen}");

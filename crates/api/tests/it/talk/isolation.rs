@@ -178,8 +178,10 @@ async fn the_tasks_of_somebody_who_has_left_do_not_go_on() {
 
 #[tokio::test]
 async fn agents_may_talk_to_each_other_until_a_person_has_to_speak() {
-    let talk = Talk::new().await;
-    let wanted = json!({"agent": "alpha/agent_writer", "session": "s"});
+    let talk = Talk::new().await.with_room().await;
+    let path = format!("/my/projects/{}/agents/agent_writer", talk.project);
+    let writer = talk.world.get(&path).by(&talk.owner).send().await.ok();
+    let wanted = json!({"agent": writer["id"], "session": "s"});
     let agent = talk.world.agent_token(&talk.owner, wanted).await;
     let body = json!({"content": "and you?", "target_agent": "agent_coder", "wait_s": 30});
     let say = || talk.world.post("/sessions/s/messages", &body).by(&agent).send();
@@ -188,7 +190,7 @@ async fn agents_may_talk_to_each_other_until_a_person_has_to_speak() {
     let details = loop {
         let answer = say().await;
         if answer.status != 200 {
-            break answer.refused(429, "HOP_LIMIT");
+            break answer.refused(409, "HOP_LIMIT");
         }
         accepted += 1;
         assert!(accepted < 100, "an endless exchange");
@@ -202,7 +204,7 @@ async fn agents_may_talk_to_each_other_until_a_person_has_to_speak() {
     for _ in 0..4 {
         assert_eq!(talk.world.post("/sessions/s/messages", &short).by(&agent).send().await.status, 202);
     }
-    talk.world.post("/sessions/s/messages", &short).by(&agent).send().await.refused(429, "HOP_LIMIT");
+    talk.world.post("/sessions/s/messages", &short).by(&agent).send().await.refused(409, "HOP_LIMIT");
     talk.session("other").await;
     talk.world.post("/sessions/other/messages", &short).by(&agent).send().await.refused(404, "SESSION_NOT_FOUND");
     let history = talk.world.get("/sessions/s/messages").by(&agent).send().await;

@@ -84,7 +84,7 @@ async fn a_raised_limit_holds_for_the_next_start() {
 
 #[tokio::test]
 async fn what_is_urgent_goes_first_and_the_rest_in_the_order_in_which_it_was_sent() {
-    let talk = Talk::new().await;
+    let talk = Talk::new().await.with_room().await;
     talk.patch_agent("agent_coder", json!({"concurrency_limit": 1})).await;
     talk.provider.block();
     talk.leave("agent_coder", "first").await;

@@ -19,7 +19,7 @@ impl Talk {
 
 #[tokio::test]
 async fn a_hundred_wait_and_the_next_is_told_to_come_back() {
-    let talk = Talk::new().await;
+    let talk = Talk::new().await.with_room().await;
     talk.crowded(100).await;
     let body = json!({"content": "one too many", "target_agent": "agent_coder", "idempotency_key": "again"});
     let answer = talk.say(body.clone()).await;
@@ -30,6 +30,7 @@ async fn a_hundred_wait_and_the_next_is_told_to_come_back() {
     assert_eq!(talk.space().await["health"], "unhealthy");
     // Another agent of the project has a queue of its own.
     talk.leave("agent_writer", "a word").await;
+    talk.provider.until_in_flight(2).await;
     let waiting = talk.tasks("queued").await;
     assert_eq!(waiting.len(), 100);
     talk.cancelling(waiting[0]["id"].as_str().unwrap()).send().await.ok();

@@ -48,7 +48,7 @@ async fn twins_are_one_message_and_hear_the_same_answer() {
 
 #[tokio::test]
 async fn who_goes_away_after_sending_is_answered_all_the_same() {
-    let talk = Talk::new().await;
+    let talk = Talk::new().await.with_room().await;
     talk.provider.block();
     for number in 0..20 {
         let body = json!({"content": format!("gone {number}"), "target_agent": "agent_coder", "wait_s": 30});
