@@ -58,6 +58,8 @@ fn cases() -> Vec<Case> {
         case("slowed down once", vec![limited, well()], "completed", Cost::Used),
         case("failing once", vec![status(500), well()], "completed", Cost::Used),
         case("overloaded once", vec![status(503), well()], "completed", Cost::Used),
+        case("closed without a word, once", vec![broken(Fault::Close), well()], "completed", Cost::Used),
+        case("an error instead of words, once", vec![broken(Fault::ErrorInStream), well()], "completed", Cost::Used),
         case("cut at once", vec![broken(Fault::CutAt(0))], "PROVIDER_FAILED", Cost::SetAside),
         case("garbage", vec![broken(Fault::Garbage)], "PROVIDER_FAILED", Cost::SetAside),
         case("a web page", vec![broken(Fault::WebPage)], "PROVIDER_FAILED", Cost::SetAside),

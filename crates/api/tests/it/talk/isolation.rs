@@ -177,6 +177,23 @@ async fn the_tasks_of_somebody_who_has_left_do_not_go_on() {
 }
 
 #[tokio::test]
+async fn who_has_left_does_not_hear_the_answer_with_an_old_key() {
+    let street = Street::new().await;
+    street.provider.block();
+    street.provider.script(vec![Turn::say("THE-ANSWER")]);
+    let body = json!({"content": "x", "target_agent": "agent_coder", "wait_s": 0.05, "idempotency_key": "k"});
+    let say = || street.world.post("/sessions/plans/messages", &body).by(&street.bob).send();
+    assert_eq!(say().await.status, 202);
+    street.provider.until_in_flight(1).await;
+    street.world.leave("team", "bob").await;
+    street.provider.release();
+    quiet(&street.world).await;
+    let again = say().await;
+    assert!(!again.text.contains("THE-ANSWER"), "{}", again.text);
+    again.refused(404, "SESSION_NOT_FOUND");
+}
+
+#[tokio::test]
 async fn agents_may_talk_to_each_other_until_a_person_has_to_speak() {
     let talk = Talk::new().await.with_room().await;
     let path = format!("/my/projects/{}/agents/agent_writer", talk.project);

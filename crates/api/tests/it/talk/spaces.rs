@@ -131,7 +131,7 @@ async fn a_reset_cancels_what_runs_and_runs_what_is_queued() {
     talk.spent().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn resets_in_the_middle_of_a_rush_lose_nothing() {
     let talk = Talk::new().await;
     let mut tasks = Vec::new();
@@ -177,7 +177,7 @@ async fn a_space_that_idles_for_half_an_hour_ends() {
     assert_eq!(talk.ended(&task).await["status"], "completed");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_that_comes_as_an_idle_space_ends_is_worked_on() {
     let talk = Talk::new().await;
     for round in 0..40 {
@@ -185,7 +185,7 @@ async fn a_message_that_comes_as_an_idle_space_ends_is_worked_on() {
         talk.world.clock.advance_s(30 * 60);
         let house = talk.world.house.clone();
         let ending = tokio::spawn(async move {
-            for _ in 0..round {
+            for _ in 0..round * 7 % 90 {
                 tokio::task::yield_now().await;
             }
             end_idle_spaces_once(&house).await.map(drop)
@@ -210,6 +210,29 @@ async fn the_last_session_that_is_archived_ends_the_space() {
     assert_eq!(talk.space().await["status"], "stopped");
     let refused = talk.say(json!({"content": "x", "target_agent": "agent_coder"})).await;
     refused.refused(409, "SESSION_ARCHIVED");
+}
+
+#[tokio::test]
+async fn whoever_signs_out_with_nothing_running_ends_their_spaces() {
+    let talk = Talk::new().await;
+    talk.ask("hello").await;
+    talk.quiet().await;
+    for runs in [true, false] {
+        let entered = talk.world.post("/auth/sign-in", &json!({"token": talk.owner})).send().await;
+        let cookie = entered.header("set-cookie").split(';').next().unwrap().to_owned();
+        assert!(entered.status.is_success() && !cookie.is_empty(), "{}", entered.text);
+        if runs {
+            talk.provider.block();
+            talk.leave("agent_coder", "running").await;
+            talk.provider.until_in_flight(1).await;
+        }
+        let out = talk.world.post("/auth/sign-out", &json!({})).header("cookie", &cookie);
+        let out = out.header("origin", "http://localhost:7700").send().await;
+        assert_eq!(out.status, 204, "{}", out.text);
+        assert_eq!(talk.space().await["status"], if runs { "ready" } else { "stopped" });
+        talk.provider.release();
+        talk.quiet().await;
+    }
 }
 
 #[tokio::test]

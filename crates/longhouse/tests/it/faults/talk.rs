@@ -34,7 +34,7 @@ impl House {
         let (data, config) = (folder.join("data"), folder.join("longhouse.yaml"));
         // A model with a wide window, so that no history is summarised.
         let text = format!(
-            "models: {{ providers: {{ openai: {{ kind: openai, base_url: \"{}\" }} }} }}\npersonal: {{ model: gpt-4-turbo }}\n",
+            "models: {{ providers: {{ openai: {{ kind: openai, base_url: \"{}\" }} }} }}\npersonal: {{ model: gpt-4-turbo, budget: {{ daily_usd: 1000000 }} }}\n",
             provider.openai_url()
         );
         std::fs::write(&config, text).unwrap();
