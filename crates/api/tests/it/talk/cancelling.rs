@@ -85,7 +85,8 @@ async fn cancelling_and_completing_at_once_have_one_winner() {
         if chance.once_in(2) {
             talk.provider.until_in_flight(0).await;
         }
-        for _ in 0..chance.below(400) {
+        let span = 1 << chance.below(18);
+        for _ in 0..chance.below(span) {
             tokio::task::yield_now().await;
         }
         let status = talk.cancelling(&task).send().await.status.as_u16();

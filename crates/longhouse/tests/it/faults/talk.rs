@@ -130,9 +130,9 @@ fn check(door: &Door, sent: &[Sent]) -> (usize, usize) {
 }
 
 fn check_events(door: &Door, session: &str) {
-    let marker = json!({"action": "write", "key": "the-end", "value": "x"});
+    let marker = json!({"action": "write", "key": "ending", "value": "x"});
     assert_eq!(door.ask(session, &marker).unwrap().0, 200);
-    let events = door.events(session, |data| data["key"] == "the-end");
+    let events = door.events(session, |data| data["key"] == "ending");
     let mut ended = BTreeSet::new();
     let mut newest = 0;
     for (id, data) in &events {
