@@ -5,7 +5,7 @@ mod starting;
 
 use crate::tasks::recovery::{self, Place};
 use crate::worker_spaces::{Space, alerts};
-use crate::{House, turns};
+use crate::{House, turns, worker_spaces};
 use domain::ids::{AgentId, ProjectId, SessionId, TaskId, WorkspaceId};
 use domain::tasks::{Task, interrupted};
 use domain::worker_spaces::Alert;
@@ -142,7 +142,7 @@ async fn work(house: House, space: Arc<Space>, agent: AgentId) {
                 }
                 run(&house, &space, started).await;
             }
-            Ok(None) if space.discharge(&agent) => return,
+            Ok(None) if space.discharge(&agent) => return worker_spaces::hand_over(&house, &space, &agent).await,
             Ok(None) => {}
             Err(_) if house.authority().is_closing() => return space.dismiss(&agent),
             Err(error) => {

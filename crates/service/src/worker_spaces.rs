@@ -131,9 +131,29 @@ pub(crate) async fn wake_surely(house: &House, queued: QueuedFor) {
     });
 }
 
+/// The last look of a worker whose space has ended: if another space has begun meanwhile, its workers found the places
+/// of the agent taken by the turns of this one, and nobody else tells them that one is free.
+pub(crate) async fn hand_over(house: &House, space: &Space, agent: &AgentId) {
+    let next = house.spaces().get(space.project()).filter(|next| !next.takes_no_more());
+    if !space.takes_no_more() || next.is_none() {
+        return;
+    }
+    let (workspace, project) = (space.workspace().clone(), space.project().clone());
+    wake_surely(house, QueuedFor { workspace, project, agent: agent.clone() }).await;
+}
+
 /// Has everything worked on that waits in the queues: for a house that opens.
 pub async fn resume(house: &House) -> Result<()> {
-    for queued in house.store().read(Queued).await? {
+    resume_some(house, |_| true).await
+}
+
+/// The same for one project.
+async fn resume_project(house: &House, id: &ProjectId) -> Result<()> {
+    resume_some(house, |project| project == id).await
+}
+
+async fn resume_some(house: &House, is_meant: impl Fn(&ProjectId) -> bool) -> Result<()> {
+    for queued in house.store().read(Queued).await?.into_iter().filter(|queued| is_meant(&queued.project)) {
         wake_surely(house, queued).await;
     }
     Ok(())

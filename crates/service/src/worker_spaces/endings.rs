@@ -48,7 +48,7 @@ pub async fn reset(ctx: &Ctx, project: ProjectRef) -> Result<looks::SpaceView> {
             end(&house, &space, Duration::ZERO).await?;
         }
         super::open(&house, &workspace, &id).await?;
-        super::resume(&house).await
+        super::resume_project(&house, &id).await
     });
     again.await.unwrap_or_else(|_| Err(store::Error::BadOperation("a reset panicked").into()))?;
     looks::view(&ctx.house, &found).await
@@ -197,13 +197,22 @@ pub async fn end_idle_spaces_once(house: &House) -> Result<Option<Duration>> {
         let idle_for = u64::try_from(now.as_ms() - space.last_active_at().as_ms()).unwrap_or(0);
         let is_due = space.runs_nothing() && idle_for >= idle_ms;
         if is_due && !has_work(house, &space).await? {
-            end(house, &space, Duration::ZERO).await?;
+            end_unused(house, &space).await?;
         } else {
             let left = Duration::from_millis(idle_ms.saturating_sub(idle_for).max(1_000));
             next = Some(next.map_or(left, |next: Duration| next.min(left)));
         }
     }
     Ok(next)
+}
+
+/// Ends a space that nobody seems to need. A message may have come in at the last moment: it may run, or finds the next.
+async fn end_unused(house: &House, space: &Arc<Space>) -> Result<()> {
+    end(house, space, GRACE).await?;
+    if has_work(house, space).await? {
+        super::resume_project(house, space.project()).await?;
+    }
+    Ok(())
 }
 
 async fn has_work(house: &House, space: &Space) -> Result<bool> {
@@ -232,7 +241,7 @@ pub(crate) async fn end_if_unused(house: &House, workspace: &WorkspaceId, projec
     let Some(space) = house.spaces().get(project) else { return Ok(()) };
     let look = OpenSessions { workspace: workspace.clone(), project: project.clone() };
     if !house.store().read(look).await? && !has_work(house, &space).await? {
-        end(house, &space, Duration::ZERO).await?;
+        end_unused(house, &space).await?;
     }
     Ok(())
 }
@@ -256,7 +265,7 @@ pub(crate) async fn end_own_if_unused(house: &House, user: &UserId) -> Result<()
     let own = WorkspaceId::personal(user);
     for space in house.spaces().of_workspace(&own) {
         if !has_work(house, &space).await? {
-            end(house, &space, Duration::ZERO).await?;
+            end_unused(house, &space).await?;
         }
     }
     Ok(())
