@@ -53,9 +53,13 @@ impl Collector {
 #[async_trait]
 impl HttpClient for Collector {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let sending = tokio::time::timeout(ANSWER_WITHIN, send(self.address.clone(), request));
+        let address = self.address.clone();
         // The thread that asks for this has no runtime of its own.
-        let sent = self.runtime.spawn(async { sending.await.context("it did not answer in time")? }).await;
+        let sending = self.runtime.spawn(async move {
+            let sent = tokio::time::timeout(ANSWER_WITHIN, send(address, request)).await;
+            sent.context("it did not answer in time")?
+        });
+        let sent = sending.await;
         let answer = sent.context("this process is ending").flatten();
         self.note(&answer);
         Ok(answer?)
