@@ -1,7 +1,7 @@
 //! The house's figures and its health.
 
-use api::{Options, RateLimit};
 use crate::it::talk::Talk;
+use api::{Options, RateLimit};
 use axum::http::Method;
 use serde_json::json;
 use testkit::{Fault, Turn, World};
