@@ -1,5 +1,7 @@
 //! The house's figures, in the text format that Prometheus reads. Names and numbers only: no user, key or value.
 
+mod turns;
+
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::Next;
@@ -126,6 +128,7 @@ impl Metrics {
         let budgets = house.budgets();
         registry.register("reservations_granted", "Model calls money was set aside for", count(load(&budgets.granted)));
         registry.register("reservations_refused", "Model calls that were refused it", count(load(&budgets.refused)));
+        turns::register(&mut registry, house);
         let waiting: Gauge = Gauge::default();
         waiting.set(i64::try_from(store.waiting_writes()).unwrap_or(i64::MAX));
         registry.register("store_writes_waiting", "Writes in the queue", waiting);

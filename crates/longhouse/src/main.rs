@@ -14,18 +14,18 @@ mod output;
 mod serve;
 mod settings;
 mod stdin;
+mod traces;
 
 use clap::Parser;
 use std::process::ExitCode;
+use tokio::runtime::Runtime;
+use traces::Traces;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
-    settings::start_logging(matches!(cli.command, cli::Command::Serve(_)));
-    // Clients of HTTP that are not given a cryptography of their own take this one, and panic where there is none.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let outcome = runtime.block_on(commands::run(cli));
+    let outcome = watch_and_run(cli, &runtime);
     // A long scan or backup under way must not hold up the end.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     match outcome {
@@ -43,4 +43,14 @@ fn main() -> ExitCode {
             if error.is::<cli::Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
+}
+
+/// Logs, and for a server traces if they are asked for, around a command.
+fn watch_and_run(cli: cli::Cli, runtime: &Runtime) -> anyhow::Result<ExitCode> {
+    let serving = matches!(cli.command, cli::Command::Serve(_));
+    let traces = if serving { Traces::asked_for(runtime.handle())? } else { None };
+    settings::start_logging(serving, traces.as_ref());
+    let outcome = runtime.block_on(commands::run(cli));
+    traces.into_iter().for_each(Traces::finish);
+    outcome
 }

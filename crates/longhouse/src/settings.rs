@@ -3,6 +3,7 @@
 use crate::cli::{Place, Serve};
 use crate::config::{self, KnownPeople, ProcessSettings};
 use crate::output;
+use crate::traces::Traces;
 use anyhow::{Context, Result, anyhow, bail};
 use api::{Hosts, RateLimit};
 use domain::ids::UserId;
@@ -10,21 +11,29 @@ use serde_json::{Value, json};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// Logs go to standard error: results alone belong on standard output.
-pub(crate) fn start_logging(serving: bool) {
+pub(crate) fn start_logging(serving: bool, traces: Option<&Traces>) {
     let default = if serving { "info" } else { "warn" };
     let wanted = std::env::var("LONGHOUSE_LOG").unwrap_or_else(|_| default.to_owned());
     let filter = tracing_subscriber::EnvFilter::try_new(without_mcp_library(&wanted));
     let filter = filter.unwrap_or_else(|_| without_mcp_library(default).into());
-    let logger = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let logger = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
     // A line that cannot be written would be complained about where it could not be written, and panic.
     let logger = logger.log_internal_errors(false);
     let json = std::env::var("LONGHOUSE_LOG_FORMAT").is_ok_and(|format| format == "json");
-    if json {
-        logger.json().init();
+    let logger = if json {
+        logger.json().boxed()
     } else {
-        logger.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init();
+        logger.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).boxed()
+    };
+    let heard = tracing_subscriber::registry().with(logger.with_filter(filter));
+    match traces {
+        Some(traces) => heard.with(traces.layer()).init(),
+        None => heard.init(),
     }
 }
 

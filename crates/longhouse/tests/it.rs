@@ -22,5 +22,6 @@ mod it {
     mod slow_readers;
     mod small_disk;
     mod streams;
+    mod traces;
     mod workspaces;
 }

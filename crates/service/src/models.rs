@@ -2,7 +2,7 @@
 //! changes.
 
 use crate::{House, Result};
-use domain::rules::{Provider, Rules};
+use domain::rules::{Provider, ProviderKind, Rules};
 use domain::{Code, Refusal};
 use llm::{ChatModel, Choice, Demo, ProviderOptions, Providers, Timeouts, from_environment, routing};
 use std::collections::BTreeMap;
@@ -61,6 +61,11 @@ impl Table {
     pub(crate) fn choose(&self, model: &str) -> Result<Choice> {
         let chosen = routing::choose(&self.providers, &self.rules.house.models.routes, model);
         Ok(chosen.map_err(|nobody| Refusal::new(Code::ModelUnavailable, nobody.to_string()))?)
+    }
+
+    /// What kind of provider that is; none is the demo.
+    pub(crate) fn kind(&self, choice: &Choice) -> Option<ProviderKind> {
+        self.providers.kind(&choice.provider)
     }
 
     pub(crate) fn model(&self, choice: &Choice) -> Arc<dyn ChatModel> {

@@ -6,8 +6,11 @@ mod figures;
 mod hosts;
 mod keeping;
 mod scenes;
+mod spans;
+mod watched;
 
-pub use figures::Figures;
+pub use figures::{Asked, Figures, Took};
+pub use spans::TARGET as SPANS;
 
 use crate::bus::Started;
 use crate::worker_spaces::Space;
@@ -17,20 +20,34 @@ use domain::skills::prompt_section;
 use domain::tasks::STEPS_MOST;
 use hosts::Host;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::Notify;
+use tracing::Instrument;
 
 /// Runs the turn of a task that has started, and keeps its end. Told to stop, it stops where it is: the row has moved.
 pub(crate) async fn take(house: &House, space: &Arc<Space>, started: Started, stop: Arc<Notify>) {
+    let begun = Instant::now();
+    let span = spans::turn(&started);
+    carry_out(house, space, started, stop).instrument(span).await;
+    house.turns().turns.took(begun.elapsed());
+}
+
+async fn carry_out(house: &House, space: &Arc<Space>, started: Started, stop: Arc<Notify>) {
     let task = started.task.clone();
     let host = match Host::new(house, space, &started).await {
         Ok(host) => host,
-        Err(error) => return ends::failed(house, &started.session.workspace, &task, error.into_refusal().into()).await,
+        Err(error) => {
+            let refusal = error.into_refusal();
+            spans::failed(refusal.code);
+            return ends::failed(house, &started.session.workspace, &task, refusal.into()).await;
+        }
     };
     let end = tokio::select! {
         biased;
         () = stop.notified() => None,
         end = run(&host, started) => Some(end),
     };
+    spans::ended(end.as_ref());
     let kept = match end {
         Some(Ok(End::Replied(answer))) => ends::replied(&host, answer).await,
         Some(Ok(End::Parked)) => ends::parked(&host).await,

@@ -1,9 +1,10 @@
 //! The house's figures and its health.
 
+use crate::it::talk::Talk;
 use api::{Options, RateLimit};
 use axum::http::Method;
 use serde_json::json;
-use testkit::World;
+use testkit::{Fault, Turn, World};
 
 #[tokio::test]
 async fn the_figures_are_for_admins() {
@@ -46,6 +47,48 @@ async fn the_figures_count_and_name_nobody() {
     drop(stream);
     let text = world.get("/metrics").by(&owner).send().await.text;
     assert!(text.contains("longhouse_event_streams 0"), "{text}");
+}
+
+#[tokio::test]
+async fn the_figures_tell_what_agents_do_and_not_which() {
+    let talk = Talk::new().await;
+    let write = json!({"action": "write", "key": "key_canary", "value": "value canary"});
+    let wrong = json!({"action": "read", "key": "not a key canary"});
+    let calls = Turn::call("shared_context", write).and_call("shared_context", wrong).using(100, 20);
+    let refused = Turn::fault(Fault::Status(400, None));
+    talk.provider.script(vec![calls, Turn::say("Canary.").using(200, 3), refused]);
+    assert_eq!(talk.ask("canary?").await["status"], "completed");
+    assert_eq!(talk.ask("canary!").await["status"], "failed");
+    let text = talk.world.get("/metrics").by(&talk.owner).send().await.text;
+    let lines = [
+        r#"turns_total{end="completed"} 1"#,
+        r#"turns_total{end="failed"} 1"#,
+        r#"turns_total{end="cancelled"} 0"#,
+        "turn_seconds_count 2",
+        r#"turn_seconds_bucket{le="+Inf"} 2"#,
+        r#"model_calls_total{outcome="ok"} 2"#,
+        r#"model_calls_total{outcome="failed"} 1"#,
+        r#"model_call_seconds_count{provider="openai"} 3"#,
+        r#"model_call_seconds_bucket{le="1800.0",provider="openai"} 3"#,
+        r#"model_call_seconds_count{provider="demo"} 0"#,
+        r#"tokens_total{direction="input"} 300"#,
+        r#"tokens_total{direction="output"} 23"#,
+        "tool_calls_total 2",
+        "tool_calls_refused_total 1",
+        "tasks_running 0",
+        "worker_spaces_open 1",
+        "agent_cache_size 4",
+        r#"alerts_total{kind="provider_failing"} 0"#,
+    ];
+    for line in lines {
+        assert!(text.lines().any(|one| one == format!("longhouse_{line}")), "{line}\n{text}");
+    }
+    for name in ["agent_cache_hits_total", "agent_cache_misses_total", "turn_seconds_sum"] {
+        assert!(text.contains(&format!("longhouse_{name} ")), "{name}");
+    }
+    for name in ["canary", "usr_", "agent_coder", "gpt-4", "prj_", &talk.project] {
+        assert!(!text.contains(name), "{name}");
+    }
 }
 
 /// Every label costs memory for good, so a stranger must not be able to invent them.

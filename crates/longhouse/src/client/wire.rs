@@ -15,36 +15,30 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 
-/// A Longhouse elsewhere.
-pub(crate) struct Remote {
+/// Where an HTTP server is, and whether it is spoken to in secret.
+#[derive(Clone)]
+pub(crate) struct Address {
     host: String,
     port: u16,
     tls: Option<TlsConnector>,
-    token: HeaderValue,
 }
 
-impl Remote {
-    pub(crate) fn new(server: &str, place: &Place) -> Result<Self> {
-        let uri: Uri = server.parse().with_context(|| format!("--server {server} is not a URL"))?;
-        let host = uri.host().with_context(|| format!("--server {server} names no host"))?.to_owned();
+impl Address {
+    /// `given`: what to call the URL where it is wrong.
+    pub(crate) fn new(url: &str, given: &str, ca_file: Option<&Path>) -> Result<Self> {
+        let uri: Uri = url.parse().with_context(|| format!("{given} is not a URL"))?;
+        let host = uri.host().with_context(|| format!("{given} names no host"))?.to_owned();
         let (tls, default_port) = match uri.scheme_str() {
-            Some("https") => (Some(connector(place.ca_file.as_deref())?), 443),
+            Some("https") => (Some(connector(ca_file)?), 443),
             Some("http") => (None, 80),
-            _ => bail!("--server {server} must begin with http:// or https://"),
+            _ => bail!("{given} must begin with http:// or https://"),
         };
-        let token =
-            given_token(place)?.context("a token is needed for --server: set LONGHOUSE_TOKEN or give --token-file")?;
-        Ok(Self { host, port: uri.port_u16().unwrap_or(default_port), tls, token })
+        Ok(Self { host, port: uri.port_u16().unwrap_or(default_port), tls })
     }
 
-    pub(super) fn own_agent(&self) -> Option<OwnAgent> {
-        claims::own_agent(self.token.to_str().ok()?.strip_prefix("Bearer ")?)
-    }
-
-    pub(super) async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>> {
-        let headers = request.headers_mut();
-        headers.insert(header::AUTHORIZATION, self.token.clone());
-        headers.insert(header::HOST, HeaderValue::from_str(&format!("{}:{}", self.host, self.port))?);
+    pub(crate) async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>> {
+        let host = HeaderValue::from_str(&format!("{}:{}", self.host, self.port))?;
+        request.headers_mut().insert(header::HOST, host);
         let place = (self.host.trim_matches(['[', ']']), self.port);
         let stream =
             TcpStream::connect(place).await.with_context(|| format!("cannot reach {}:{}", self.host, self.port))?;
@@ -60,6 +54,30 @@ impl Remote {
                 .await
             }
         }
+    }
+}
+
+/// A Longhouse elsewhere.
+pub(crate) struct Remote {
+    address: Address,
+    token: HeaderValue,
+}
+
+impl Remote {
+    pub(crate) fn new(server: &str, place: &Place) -> Result<Self> {
+        let address = Address::new(server, &format!("--server {server}"), place.ca_file.as_deref())?;
+        let token =
+            given_token(place)?.context("a token is needed for --server: set LONGHOUSE_TOKEN or give --token-file")?;
+        Ok(Self { address, token })
+    }
+
+    pub(super) fn own_agent(&self) -> Option<OwnAgent> {
+        claims::own_agent(self.token.to_str().ok()?.strip_prefix("Bearer ")?)
+    }
+
+    pub(super) async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>> {
+        request.headers_mut().insert(header::AUTHORIZATION, self.token.clone());
+        self.address.send(request).await
     }
 }
 

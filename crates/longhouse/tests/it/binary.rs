@@ -112,6 +112,14 @@ impl Server {
         Self::try_launch(logged, data_dir, &[])
     }
 
+    /// Starts with these variables in its environment; what it logs goes to a file.
+    pub(super) fn start_told(data_dir: &Path, environment: &[(&str, &str)], log: &Path) -> Self {
+        let mut logged = Command::new("sh");
+        logged.args(["-c", "exec \"$0\" \"$@\" 2>>\"$LOG\"", LONGHOUSE, "--data-dir"]).arg(data_dir).env("LOG", log);
+        logged.envs(environment.iter().copied());
+        Self::launch(logged, data_dir, &[])
+    }
+
     /// Starts under `strace` with the given options. The process is our child all the same, not strace's.
     pub(super) fn start_traced(data_dir: &Path, options: &[String]) -> Result<Self, Ended> {
         let mut traced = Command::new("strace");

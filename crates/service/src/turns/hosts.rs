@@ -10,6 +10,8 @@ use super::ends::{self, Settlement};
 use super::figures::Figures;
 use super::keeping::{KeepMessage, KeepResults, KeepSummary};
 use super::scenes::{self, Scene};
+use super::spans;
+use super::watched::Watched;
 use crate::budgets::{self, Reservation, ReserveCall};
 use crate::bus::Started;
 use crate::messages::kept;
@@ -31,6 +33,7 @@ use llm::{ChatModel, Choice, Tool};
 use rights::SetAside;
 use serde_json::json;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tracing::Instrument;
 
 /// What is shown of an answer is remembered up to here, for the history of a turn that is cut off.
 const SHOWN_MOST: usize = 256 * 1024;
@@ -72,7 +75,7 @@ impl Host {
             workspace: started.session.workspace.clone(),
             earshot: Earshot::of(&started.session),
             role: started.role.clone(),
-            model: table.model(&choice),
+            model: Arc::new(Watched::new(house, table.model(&choice), table.kind(&choice))),
             choice,
             progress: Mutex::default(),
         })
@@ -203,7 +206,7 @@ impl ToolHost for Host {
 
     async fn call(&self, call: &ProposedCall) -> Result<Called, Stopped> {
         self.figures().tool_called();
-        self.make(call).await.map_err(stopped)
+        self.make(call).instrument(spans::tool(call)).await.map_err(stopped)
     }
 
     async fn set_aside(&self, prompt_tokens: u64, max_tokens: u64) -> Result<Ticket, Stopped> {
@@ -237,7 +240,6 @@ impl ToolHost for Host {
 
     async fn settle(&self, ticket: Ticket, outcome: Outcome) -> Result<(), Stopped> {
         let well = matches!(outcome, Outcome::Used(_));
-        self.figures().model_called(well);
         self.provider_answered(well).await;
         let Some(reservation) = self.redeem(&ticket) else { return Ok(()) };
         let settled = match outcome {
@@ -300,7 +302,6 @@ impl ToolHost for Host {
 
 impl Host {
     pub(super) async fn answered_well(&self, usage: Usage) {
-        self.figures().model_called(true);
         self.figures().used(usage);
         self.provider_answered(true).await;
     }

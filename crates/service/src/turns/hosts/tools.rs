@@ -2,6 +2,7 @@
 
 use super::Host;
 use crate::items::Acting;
+use crate::turns::spans;
 use crate::{Error, Result, platform_tools, policy, shared_context};
 use agent::{Called, ProposedCall};
 use domain::platform_tools::SHARED_CONTEXT;
@@ -44,9 +45,15 @@ impl Host {
         } else {
             platform_tools::call(&ctx, Acting::Own, &call.tool, arguments).await.map(|answer| text(&answer))
         };
+        if let Err(error) = &answer {
+            spans::failed(error.code());
+        }
         match answer {
             Ok(content) => Ok(Called::Answered { content: content?, is_error: false }),
-            Err(Error::Refused(refusal)) => Ok(Called::Answered { content: refused(&refusal), is_error: true }),
+            Err(Error::Refused(refusal)) => {
+                self.figures().tool_refused();
+                Ok(Called::Answered { content: refused(&refusal), is_error: true })
+            }
             Err(error) => Err(error),
         }
     }
