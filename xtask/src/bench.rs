@@ -17,6 +17,7 @@ mod rows;
 mod samples;
 mod scene;
 mod streams;
+mod turns;
 mod writes;
 
 use crate::processes;
@@ -66,10 +67,12 @@ pub(crate) enum Figure {
     Growth,
     Postgres,
     Policy,
+    Turns,
+    TurnGrowth,
 }
 
 impl Figure {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 11] = [
         Self::Writes64,
         Self::Writes1,
         Self::Reads64,
@@ -79,6 +82,8 @@ impl Figure {
         Self::Growth,
         Self::Postgres,
         Self::Policy,
+        Self::Turns,
+        Self::TurnGrowth,
     ];
 
     fn name(self) -> &'static str {
@@ -92,6 +97,8 @@ impl Figure {
             Self::Growth => "growth",
             Self::Postgres => "postgres",
             Self::Policy => "policy",
+            Self::Turns => "turns",
+            Self::TurnGrowth => "turn-growth",
         }
     }
 
@@ -106,6 +113,8 @@ impl Figure {
             Self::Growth => growth::measure(scene),
             Self::Postgres => postgres::measure(scene),
             Self::Policy => policy::measure(),
+            Self::Turns => turns::measure(scene),
+            Self::TurnGrowth => turns::growth(scene),
         }
     }
 }

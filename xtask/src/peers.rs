@@ -21,9 +21,13 @@ use tokio::sync::mpsc;
 pub(crate) struct StaticRoute {
     #[arg(long)]
     listen: SocketAddr,
-    /// A file with the JSON that every POST is answered with
+    /// A file with what every POST is answered with
     #[arg(long)]
     answer: PathBuf,
+    #[arg(long, default_value = "/sessions/{session}/shared_context")]
+    path: String,
+    #[arg(long, default_value = "application/json")]
+    content_type: String,
 }
 
 impl StaticRoute {
@@ -31,9 +35,10 @@ impl StaticRoute {
         let answer = Bytes::from(std::fs::read(self.answer)?);
         let fixed = move |_request: Bytes| {
             let answer = answer.clone();
-            async move { ([(CONTENT_TYPE, "application/json")], answer) }
+            let content_type = self.content_type.clone();
+            async move { ([(CONTENT_TYPE, content_type)], answer) }
         };
-        serve(self.listen, Router::new().route("/sessions/{session}/shared_context", post(fixed)))
+        serve(self.listen, Router::new().route(&self.path, post(fixed)))
     }
 }
 

@@ -106,6 +106,16 @@ impl Server {
         Ok(kibibytes * 1024)
     }
 
+    /// Time on a processor since it started, its own and the kernel's for it.
+    pub(crate) fn processor_time(&self) -> Result<Duration> {
+        let line = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // The name in brackets may hold anything; after it, user and system time are the 12th and 13th field.
+        let fields = line.rsplit_once(')').context("no name in /proc")?.1;
+        let ticks: Vec<u64> = fields.split_whitespace().skip(11).take(2).map(str::parse).collect::<Result<_, _>>()?;
+        const TICKS_PER_SECOND: u64 = 100;
+        Ok(Duration::from_millis(ticks.iter().sum::<u64>() * 1000 / TICKS_PER_SECOND))
+    }
+
     /// Asks for an orderly end (SIGTERM) and insists on exit code 0 in time.
     pub(crate) fn stop(self) -> Result<()> {
         self.stop_with("TERM")

@@ -8,7 +8,7 @@ use crate::cuts::bounded;
 use crate::host::KeptCall;
 use crate::prompts::one_line;
 use crate::turns::{PastStep, Said};
-use llm::{Message, Request, ToolCall};
+use llm::{Message, ToolCall};
 use std::collections::HashSet;
 
 const WORD_LONGEST: usize = 64;
@@ -23,15 +23,8 @@ pub(crate) struct Told {
 
 impl Told {
     fn new(messages: Vec<Message>) -> Self {
-        let alone = Request {
-            model: String::new(),
-            system: String::new(),
-            messages,
-            tools: Vec::new(),
-            max_tokens: 0,
-            temperature: 0.0,
-        };
-        Self { tokens: llm::tokens::of_request(&alone), messages: alone.messages }
+        let tokens = messages.iter().map(llm::tokens::of_message).sum();
+        Self { messages, tokens }
     }
 
     /// One thing of the history. It may be nothing.

@@ -57,7 +57,7 @@ async fn look(
     Ok(render(view, &ctx.caller.user))
 }
 
-/// End it: what runs may finish for half a minute, what is queued waits. For the project's creator and admins.
+/// End it: what runs may finish for half a minute, what is queued is cancelled. For the project's creator and admins.
 #[utoipa::path(post, path = "/my/projects/{project}/worker-space/cleanup", tag = "worker spaces", params(("project" = String, Path), InWorkspace),
     responses((status = 200, body = WorkerSpace), (status = 403, body = ErrorBody, description = "FORBIDDEN")))]
 async fn cleanup(

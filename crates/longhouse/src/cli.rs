@@ -1,23 +1,27 @@
 //! The words of the command line. Those of the larger commands have files of their own.
 
 mod agents;
+mod chat;
 mod config;
 mod context;
 mod items;
 mod policy;
 mod projects;
 mod sessions;
+mod tasks;
 mod tokens;
 mod usage;
 mod workspaces;
 
 pub(crate) use agents::{Agent, AgentOptions, Audience, CreateAgent, OneAgent, UpdateAgent};
+pub(crate) use chat::Chat;
 pub(crate) use config::Config;
 pub(crate) use context::{Context, ContextAction, WriteContext};
 pub(crate) use items::{AgentAddress, Items, PublishItem, WriteItem};
 pub(crate) use policy::{ExplainPolicy, Policy};
 pub(crate) use projects::{InProject, OneProject, Project};
 pub(crate) use sessions::{OneSession, Session};
+pub(crate) use tasks::{AtWork, OneTask, Tasks, WorkerSpace};
 pub(crate) use tokens::{CreateToken, Token};
 pub(crate) use usage::Usage;
 pub(crate) use workspaces::{OneWorkspace, Reply, Workspace, WorkspaceOptions};
@@ -34,6 +38,7 @@ use std::path::PathBuf;
     after_help = "\
 Examples:
   longhouse serve                                         start on 127.0.0.1:7700
+  longhouse chat                                          talk to an agent, with or without a server
   longhouse session create ticket-42                      a session with its shared context
   longhouse token create --user owner --session ticket-42 --participant subagent:review:1
   longhouse context write -s ticket-42 problem_summary 'Throughput dropped by 30 %.'
@@ -79,6 +84,8 @@ pub(crate) struct Place {
 pub(crate) enum Command {
     /// Start the server
     Serve(Serve),
+    /// Talk to an agent: in the terminal, through a pipe, or one question at a time
+    Chat(Chat),
     /// Be an MCP server on standard input and output, for agents such as Claude Code and Codex
     Mcp(Mcp),
     /// People: add, list, remove, change a role, make a sign-in link
@@ -101,6 +108,12 @@ pub(crate) enum Command {
     /// Agents of a project: create, list, show, update, delete; and those shared with you
     #[command(subcommand)]
     Agent(Agent),
+    /// Tasks of a project's agents: list, show, cancel
+    #[command(subcommand)]
+    Tasks(Tasks),
+    /// The live side of a project: how it is, or end it
+    #[command(subcommand)]
+    WorkerSpace(WorkerSpace),
     /// Workspace items: what an agent keeps for you, or a shared agent for all
     #[command(subcommand)]
     Items(Items),

@@ -2,9 +2,12 @@
 //! or, when none runs, by opening the data directory itself. It speaks the same API in each case.
 
 mod claims;
+pub(crate) mod events;
+mod hosting;
 pub(crate) mod wire;
 
 pub(crate) use claims::OwnAgent;
+pub(crate) use hosting::Hosting;
 
 use crate::cli::{Actor, Place};
 use crate::serve;
@@ -16,6 +19,7 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use service::House;
 use service::data_dir::{SocketPath, is_house};
+use std::fmt;
 use std::time::Duration;
 
 pub(crate) enum Client {
@@ -190,13 +194,28 @@ fn request(actor: &Actor, method: Method, path: &str, body: Option<&Value>) -> R
     Ok(builder.body(body)?)
 }
 
+/// What a Longhouse refused.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) code: String,
+    pub(crate) message: String,
+    details: Value,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)?;
+        if self.details.is_null() { Ok(()) } else { write!(f, " {}", self.details) }
+    }
+}
+
+impl std::error::Error for Refused {}
+
 pub(crate) fn refusal(status: StatusCode, answer: &Value) -> anyhow::Error {
     let error = &answer["error"];
     match (error["code"].as_str(), error["message"].as_str()) {
         (Some(code), Some(message)) => {
-            let details = &error["details"];
-            let shown = if details.is_null() { String::new() } else { format!(" {details}") };
-            anyhow::anyhow!("{code}: {message}{shown}")
+            Refused { code: code.to_owned(), message: message.to_owned(), details: error["details"].clone() }.into()
         }
         _ => anyhow::anyhow!("the server answered {status}"),
     }

@@ -3,6 +3,7 @@
 mod addresses;
 mod agents;
 mod audit;
+mod chat;
 mod config;
 mod context;
 mod doctor;
@@ -11,6 +12,7 @@ mod items;
 mod policy;
 mod projects;
 mod sessions;
+mod tasks;
 mod tokens;
 mod users;
 mod workspaces;
@@ -24,6 +26,9 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+/// A person's own project, which every person has or will have.
+const HOME: &str = "home";
+
 pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
     let place = cli.place;
     // It was a session's word once; passed over in silence it would leave out what was asked for.
@@ -32,6 +37,7 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
     }
     match cli.command {
         Command::Serve(options) => serve::run(&place, &options).await,
+        Command::Chat(options) => chat::run(&place, options).await,
         Command::Mcp(options) => mcp::run(&place, &options).await,
         Command::Config(command) => config::run(&place, command).await,
         Command::Restore { .. } if place.server.is_some() => {
@@ -71,12 +77,15 @@ async fn ask(client: &Client, place: &Place, command: Command) -> Result<ExitCod
         Command::Workspace(command) => workspaces::run(client, place.json, command).await?,
         Command::Project(command) => projects::run(client, place.json, command).await?,
         Command::Agent(command) => agents::run(client, place.json, command).await?,
+        Command::Tasks(command) => tasks::run(client, place.json, command).await?,
+        Command::WorkerSpace(command) => tasks::run_space(client, place.json, command).await?,
         Command::Items(command) => items::run(client, place.json, command).await?,
         Command::Policy(command) => policy::run(client, place.json, command).await?,
         Command::Audit(command) => return audit::run(client, place.json, command).await,
         Command::Doctor { security } => return doctor::run(client, place, security).await,
         Command::Backup { path } => back_up(client, place.json, path).await?,
         Command::Serve(_)
+        | Command::Chat(_)
         | Command::Mcp(_)
         | Command::Config(_)
         | Command::Restore { .. }

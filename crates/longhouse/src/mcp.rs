@@ -5,13 +5,13 @@
 //! and what to do when the server goes away. Nothing but messages is written to standard output.
 
 mod bridge;
-mod events;
 mod legacy;
 mod lines;
 mod link;
 mod messages;
 
 use crate::cli::{Mcp, Place};
+use crate::stdin;
 use anyhow::{Result, bail};
 use bridge::Bridge;
 use link::Link;
@@ -36,7 +36,7 @@ pub(crate) async fn run(place: &Place, options: &Mcp) -> Result<ExitCode> {
     }
     let bridge = Bridge::new(link);
     tokio::select! {
-        () = bridge.carry(lines::from_stdin()) => {}
+        () = bridge.carry(stdin::lines()) => {}
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }

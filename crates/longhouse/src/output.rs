@@ -52,10 +52,37 @@ fn shown(text: &str) -> String {
     visible(text)
 }
 
-fn visible(text: &str) -> String {
+/// The text with everything written out that a terminal would obey, or that would make it show the rest in another order
+/// or not at all. The line's end of other systems is one of ours.
+pub(crate) fn visible(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() && c != '\n' && c != '\t' { safe.extend(c.escape_default()) } else { safe.push(c) }
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '\r' if characters.peek() == Some(&'\n') => {}
+            '\n' | '\t' => safe.push(c),
+            _ if acts(c) => safe.extend(c.escape_default()),
+            _ => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// Controls of both kinds, separators of lines, what turns the direction, and invisible tags.
+fn acts(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// JSON on one line, in which no character acts: strings have them as escapes.
+pub(crate) fn plain_json(value: &Value) -> String {
+    let mut safe = String::new();
+    for c in value.to_string().chars() {
+        if acts(c) {
+            let mut units = [0; 2];
+            c.encode_utf16(&mut units).iter().for_each(|unit| safe.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            safe.push(c);
+        }
     }
     safe
 }
@@ -118,6 +145,18 @@ mod tests {
     #[test]
     fn escape_sequences_are_shown_and_not_obeyed() {
         assert_eq!(visible("a\u{1b}[2Jb\nc\td"), "a\\u{1b}[2Jb\nc\td");
+        assert_eq!(visible("a\r\nb\rc\u{9b}31m\u{7f}"), "a\nb\\rc\\u{9b}31m\\u{7f}");
+        assert_eq!(visible("\u{202e}cba\u{2069}\u{e0041}"), "\\u{202e}cba\\u{2069}\\u{e0041}");
+        let plain = "👩\u{200d}💻 ☀\u{fe0f} می\u{200c}خواهم “é”\n";
+        assert_eq!(visible(plain), plain);
+    }
+
+    #[test]
+    fn json_says_the_same_with_nothing_in_it_that_acts() {
+        let value = serde_json::json!({"a": "\u{1b}[2J\u{9b}\u{7f}\r\n\u{202e}\u{e0041}é\"\\"});
+        let text = plain_json(&value);
+        assert!(!text.chars().any(acts), "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }
 
     #[test]

@@ -13,9 +13,10 @@ use reloads::ConfigFile;
 use serde_json::{Value, json};
 use service::data_dir::SocketPath;
 use service::surroundings::Machine;
-use service::{Ctx, House, authority, bus, housekeeping, sign_in, worker_spaces};
+use service::{Ctx, House, authority, bus, housekeeping, models, rules, sign_in, worker_spaces};
 use std::io::Write;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// For what runs when the server is told to stop; the rest of ten seconds is for closing.
 const TO_FINISH: Duration = Duration::from_secs(4);
+
+const NO_PROVIDER: &str = "demo (set OPENAI_API_KEY, ANTHROPIC_API_KEY or LONGHOUSE_OPENAI_BASE_URL to use a real one)";
 
 pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     let wanted = settings::listen_address(&options.listen)?;
@@ -177,14 +180,29 @@ async fn greet(house: &House, place: &Place, public_url: &str) -> Result<()> {
     } else {
         "longhouse user link owner".to_owned()
     };
+    let rules = rules::in_force(house).await?;
+    let model = match models::provider_names(house, &rules).join(", ") {
+        nobody if nobody.is_empty() => NO_PROVIDER.to_owned(),
+        names => names,
+    };
     // A reader that has gone away must not stop the server.
     let _ = write!(
         std::io::stdout(),
-        "Longhouse {} is at {public_url}\n  data     {}\n  API      {public_url}/docs\n  sign in  {sign_in}\n",
+        "Longhouse {} is at {public_url}\n  data     {}\n  API      {public_url}/docs\n  model    {model}\n  talk     {}\n  \
+         sign in  {sign_in}\n",
         env!("CARGO_PKG_VERSION"),
         place.data_dir.display(),
+        talk(place),
     );
     Ok(())
+}
+
+/// The command that talks to this server from the same folder.
+fn talk(place: &Place) -> String {
+    if place.data_dir == Path::new("./longhouse-data") {
+        return "longhouse chat".to_owned();
+    }
+    format!("longhouse chat --data-dir {}", place.data_dir.display())
 }
 
 /// Many idle streams need many file handles; the usual soft limit is small.

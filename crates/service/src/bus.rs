@@ -5,7 +5,7 @@ mod starting;
 
 use crate::tasks::recovery::{self, Place};
 use crate::worker_spaces::{Space, alerts};
-use crate::{House, turns};
+use crate::{House, turns, worker_spaces};
 use domain::ids::{AgentId, ProjectId, SessionId, TaskId, WorkspaceId};
 use domain::tasks::{Task, interrupted};
 use domain::worker_spaces::Alert;
@@ -142,7 +142,7 @@ async fn work(house: House, space: Arc<Space>, agent: AgentId) {
                 }
                 run(&house, &space, started).await;
             }
-            Ok(None) if space.discharge(&agent) => return,
+            Ok(None) if space.discharge(&agent) => return worker_spaces::hand_over(&house, &space, &agent).await,
             Ok(None) => {}
             Err(_) if house.authority().is_closing() => return space.dismiss(&agent),
             Err(error) => {
@@ -158,10 +158,10 @@ async fn run(house: &House, space: &Arc<Space>, started: Started) {
     let (task, workspace) = (started.task.clone(), started.session.workspace.clone());
     let (_listed, stop) = house.bus().list(&workspace, &task);
     let begun = std::time::Instant::now();
-    space.begun();
+    space.begun(&task.id);
     let turn = AssertUnwindSafe(turns::take(house, space, started, stop)).catch_unwind();
     let outcome = turn.await;
-    space.ended(begun.elapsed(), house.now());
+    space.ended(&task.id, begun.elapsed(), house.now());
     if outcome.is_ok() {
         return;
     }

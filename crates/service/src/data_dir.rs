@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use store::Storage;
 
 /// A data directory that this process, and no other, has open.
@@ -15,8 +16,8 @@ pub struct DataDir {
     path: PathBuf,
     /// What others could reach until now.
     exposed: Vec<String>,
-    // Held, not read: the lock ends with it.
-    _lock: File,
+    /// Held, not read. Given back when the house closes, whoever may still have a handle of it.
+    lock: Mutex<Option<File>>,
 }
 
 pub const DATABASE: &str = "longhouse.db";
@@ -58,7 +59,12 @@ impl DataDir {
         let options = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&lock_path);
         let lock = options.map_err(at(&lock_path))?;
         lock.try_lock().map_err(|_| in_use())?;
-        Ok(Self { path: path.to_owned(), exposed, _lock: lock })
+        Ok(Self { path: path.to_owned(), exposed, lock: Mutex::new(Some(lock)) })
+    }
+
+    /// Lets others in.
+    pub(crate) fn leave(&self) {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     pub fn path(&self) -> &Path {

@@ -171,7 +171,9 @@ impl House {
 
     /// Finishes what was begun and closes the database.
     pub async fn close(&self) {
+        self.0.authority.close();
         self.0.store.close().await;
+        self.0.data_dir.leave();
     }
 }
 

@@ -74,7 +74,8 @@ impl Table {
     }
 }
 
-/// Whether anybody but the demo answers, for a greeting.
-pub fn has_provider(house: &House, rules: &Rules) -> bool {
-    house.models().providers(&rules.house.models.providers).is_ok_and(|providers| providers.names().next().is_some())
+/// Who answers, by name; nobody is named where only the demo does.
+pub fn provider_names(house: &House, rules: &Rules) -> Vec<String> {
+    let providers = house.models().providers(&rules.house.models.providers);
+    providers.map(|providers| providers.names().map(str::to_owned).collect()).unwrap_or_default()
 }

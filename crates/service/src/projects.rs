@@ -154,9 +154,7 @@ fn record(caller: &Caller, action: &'static str, project: &Project, at: Timestam
 
 pub async fn get(ctx: &Ctx, reference: ProjectRef) -> Result<Staffed> {
     ctx.caller.require_person()?;
-    let found = ctx.house.store().read(Get { caller: ctx.caller.clone(), reference }).await?;
-    worker_spaces::begin_unseen(&ctx.house, &found.project).await?;
-    Ok(found)
+    ctx.house.store().read(Get { caller: ctx.caller.clone(), reference }).await
 }
 
 struct Get {

@@ -19,12 +19,15 @@ use crate::{Error, House, Result, bus};
 use cache::Cache;
 use domain::agents::Agent;
 use domain::ids::{AgentId, ProjectId, WorkspaceId};
-use domain::projects::Project;
 use spaces::Begun;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use store::{Operation, QueuedFor, Tx};
 use tokio::sync::Notify;
+
+/// After the store did not answer.
+const BEFORE_WAKING_AGAIN: Duration = Duration::from_secs(1);
 
 /// Every worker space of this process.
 #[derive(Default)]
@@ -70,12 +73,13 @@ impl Spaces {
     /// The space of a project, not one that has ended: that is replaced.
     fn place(&self, workspace: &WorkspaceId, project: &ProjectId) -> Arc<Space> {
         let mut spaces = self.lock();
-        let found = spaces.get(project).filter(|space| !space.takes_no_more()).cloned();
-        found.unwrap_or_else(|| {
-            let space = Arc::new(Space::new(workspace.clone(), project.clone()));
-            spaces.insert(project.clone(), space.clone());
-            space
-        })
+        let before = spaces.get(project);
+        if let Some(space) = before.filter(|space| !space.takes_no_more()) {
+            return space.clone();
+        }
+        let space = Arc::new(Space::new(workspace.clone(), project.clone(), before.is_some()));
+        spaces.insert(project.clone(), space.clone());
+        space
     }
 }
 
@@ -90,14 +94,6 @@ pub(crate) async fn open(house: &House, workspace: &WorkspaceId, project: &Proje
             Begun::Ended => {}
         }
     }
-}
-
-/// Begins the space of a project that this process has not seen yet. One that was ended stays so until it is needed.
-pub(crate) async fn begin_unseen(house: &House, project: &Project) -> Result<()> {
-    if house.spaces().get(&project.id).is_none() {
-        open(house, &project.workspace, &project.id).await?;
-    }
-    Ok(())
 }
 
 /// A project is no more: nothing works there.
@@ -118,12 +114,47 @@ pub(crate) async fn wake(house: &House, workspace: &WorkspaceId, project: &Proje
     Ok(())
 }
 
+/// The same for what is on disk already: it is not lost because nobody could be woken at once.
+pub(crate) async fn wake_surely(house: &House, queued: QueuedFor) {
+    let QueuedFor { workspace, project, agent } = &queued;
+    let Err(error) = wake(house, workspace, project, agent).await else { return };
+    tracing::warn!(%project, %error, "an agent could not be woken; it is tried again");
+    let house = house.clone();
+    tokio::spawn(async move {
+        let QueuedFor { workspace, project, agent } = &queued;
+        while !house.authority().is_closing() {
+            tokio::time::sleep(BEFORE_WAKING_AGAIN).await;
+            if wake(&house, workspace, project, agent).await.is_ok() {
+                return;
+            }
+        }
+    });
+}
+
+/// The last look of a worker whose space has ended: if another space has begun meanwhile, its workers found the places
+/// of the agent taken by the turns of this one, and nobody else tells them that one is free.
+pub(crate) async fn hand_over(house: &House, space: &Space, agent: &AgentId) {
+    let next = house.spaces().get(space.project()).filter(|next| !next.takes_no_more());
+    if !space.takes_no_more() || next.is_none() {
+        return;
+    }
+    let (workspace, project) = (space.workspace().clone(), space.project().clone());
+    wake_surely(house, QueuedFor { workspace, project, agent: agent.clone() }).await;
+}
+
 /// Has everything worked on that waits in the queues: for a house that opens.
 pub async fn resume(house: &House) -> Result<()> {
-    for QueuedFor { workspace, project, agent } in house.store().read(Queued).await? {
-        if let Err(error) = wake(house, &workspace, &project, &agent).await {
-            tracing::error!(%project, %error, "queued tasks of a project cannot be resumed yet");
-        }
+    resume_some(house, |_| true).await
+}
+
+/// The same for one project.
+async fn resume_project(house: &House, id: &ProjectId) -> Result<()> {
+    resume_some(house, |project| project == id).await
+}
+
+async fn resume_some(house: &House, is_meant: impl Fn(&ProjectId) -> bool) -> Result<()> {
+    for queued in house.store().read(Queued).await?.into_iter().filter(|queued| is_meant(&queued.project)) {
+        wake_surely(house, queued).await;
     }
     Ok(())
 }

@@ -2,10 +2,11 @@
 
 use domain::times::Timestamp;
 use service::surroundings::{Machine, Surroundings};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 pub struct TurnedClock {
     now_ms: AtomicI64,
+    is_tripped: AtomicBool,
     machine: Machine,
 }
 
@@ -13,7 +14,7 @@ impl Default for TurnedClock {
     fn default() -> Self {
         let machine = Machine::default();
         // From the real time, because the framework's own timers run on it.
-        Self { now_ms: AtomicI64::new(machine.now().as_ms()), machine }
+        Self { now_ms: AtomicI64::new(machine.now().as_ms()), is_tripped: AtomicBool::new(false), machine }
     }
 }
 
@@ -25,10 +26,16 @@ impl TurnedClock {
     pub fn turn_to(&self, at: Timestamp) {
         self.now_ms.store(at.as_ms(), Ordering::Relaxed);
     }
+
+    /// Whoever looks at the clock next panics, for stories about faults of the house itself.
+    pub fn trip(&self) {
+        self.is_tripped.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Surroundings for TurnedClock {
     fn now(&self) -> Timestamp {
+        assert!(!self.is_tripped.swap(false, Ordering::Relaxed), "the clock was tripped by the test");
         Timestamp::from_ms(self.now_ms.load(Ordering::Relaxed))
     }
 

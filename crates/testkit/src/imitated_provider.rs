@@ -75,6 +75,11 @@ impl ImitatedProvider {
         self.house.script.lock().expect("the script").extend(turns);
     }
 
+    /// How many scripted answers nobody has asked for yet.
+    pub fn unsaid(&self) -> usize {
+        self.house.script.lock().expect("the script").len()
+    }
+
     /// Every request like this is answered like this, whatever the script says. The first rule that fits counts.
     pub fn matching(&self, is_meant: impl Fn(&ModelRequest) -> bool + Send + Sync + 'static, turn: Turn) {
         self.answering(move |request| is_meant(request).then(|| turn.clone()));

@@ -15,6 +15,7 @@ mod logs;
 mod projects;
 mod random;
 mod streams;
+mod tasks;
 mod teams;
 mod world;
 

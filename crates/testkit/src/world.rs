@@ -11,7 +11,7 @@ use service::House;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 pub struct World {
@@ -21,6 +21,7 @@ pub struct World {
     folder: TempDir,
     storage_url: Option<String>,
     environment: HashMap<String, String>,
+    timeouts: llm::Timeouts,
 }
 
 impl World {
@@ -39,23 +40,39 @@ impl World {
         Self::with_environment(options, provided_by(provider)).await
     }
 
+    /// The same for stories in which the imitation is blocked: a model is waited for as long as a server would.
+    pub async fn patiently_served_by(provider: &ImitatedProvider) -> Self {
+        let options = Options { rate_limit: RateLimit::Off, ..Options::default() };
+        Self::made(options, provided_by(provider), llm::Timeouts::default()).await
+    }
+
     /// A new house that finds these variables in its environment.
     pub async fn with_environment(options: Options, environment: HashMap<String, String>) -> Self {
+        let (first_byte, idle) = (Duration::from_secs(2), Duration::from_secs(2));
+        Self::made(options, environment, llm::Timeouts { first_byte, idle, ..llm::Timeouts::default() }).await
+    }
+
+    async fn made(options: Options, environment: HashMap<String, String>, timeouts: llm::Timeouts) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let clock = Arc::new(TurnedClock::default());
         let storage_url = new_storage().await;
-        let (house, entrance) = open(&folder, storage_url.as_deref(), &clock, options, &environment).await;
-        Self { house, clock, entrance, folder, storage_url, environment }
+        let surroundings = (&environment, timeouts);
+        let (house, entrance) = open(&folder, storage_url.as_deref(), &clock, options, surroundings).await;
+        Self { house, clock, entrance, folder, storage_url, environment, timeouts }
     }
 
     /// Closes the house and opens it again on the same folder.
     pub async fn reopened(self) -> Self {
-        let Self { house, clock, entrance, folder, storage_url, environment } = self;
+        let Self { house, clock, entrance, folder, storage_url, environment, timeouts } = self;
+        // As `serve` does: nobody works on, and what ran is interrupted.
+        house.end_streams();
+        service::bus::drain(&house, Duration::ZERO).await;
         house.close().await;
         drop((house, entrance));
         let options = Options { rate_limit: RateLimit::Off, ..Options::default() };
-        let (house, entrance) = open(&folder, storage_url.as_deref(), &clock, options, &environment).await;
-        Self { house, clock, entrance, folder, storage_url, environment }
+        let surroundings = (&environment, timeouts);
+        let (house, entrance) = open(&folder, storage_url.as_deref(), &clock, options, surroundings).await;
+        Self { house, clock, entrance, folder, storage_url, environment, timeouts }
     }
 
     /// A house of its own from a backup, on the same engine as this one.
@@ -144,19 +161,28 @@ async fn open(
     storage_url: Option<&str>,
     clock: &Arc<TurnedClock>,
     options: Options,
-    environment: &HashMap<String, String>,
+    (environment, timeouts): (&HashMap<String, String>, llm::Timeouts),
 ) -> (House, Entrance) {
     let storage_url = storage_url.map(str::to_owned);
     let environment = environment.clone();
-    let timeouts =
-        llm::Timeouts { first_byte: Duration::from_secs(2), idle: Duration::from_secs(2), ..llm::Timeouts::default() };
-    let house_options = service::house::Options {
-        storage_url,
-        environment: Arc::new(move |name| environment.get(name).cloned()),
+    let environment: service::models::Environment = Arc::new(move |name| environment.get(name).cloned());
+    let house_options = || service::house::Options {
+        storage_url: storage_url.clone(),
+        environment: environment.clone(),
         timeouts,
         ..service::house::Options::in_folder(folder.path().join("data"))
     };
-    let (house, _) = House::open(house_options, clock.clone()).await.expect("the house opens");
+    // Workers of a house that was closed let go of it one after another.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let house = loop {
+        match House::open(house_options(), clock.clone()).await {
+            Ok((house, _)) => break house,
+            Err(error) if error.is_in_use() && Instant::now() < deadline => {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            Err(error) => panic!("the house does not open: {error}"),
+        }
+    };
     let entrance = entrance(App::new(house.clone(), options));
     (house, entrance)
 }

@@ -25,9 +25,17 @@ pub(crate) struct Request {
 
 impl Request {
     pub(crate) fn post(target: &Target, path: &str, body: &str, expected_status: u16) -> Self {
+        Self::sending("POST", target, path, body, expected_status)
+    }
+
+    pub(crate) fn patch(target: &Target, path: &str, body: &str) -> Self {
+        Self::sending("PATCH", target, path, body, 200)
+    }
+
+    fn sending(method: &str, target: &Target, path: &str, body: &str, expected_status: u16) -> Self {
         let Target { address, token } = target;
         let text = format!(
-            "POST {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         );

@@ -38,6 +38,10 @@ impl Outcome {
         self.sorted_us.len() as f64 / self.elapsed.as_secs_f64()
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.sorted_us.len()
+    }
+
     pub(crate) fn percentile_ms(&self, share: f64) -> f64 {
         f64::from(percentile(&self.sorted_us, share)) / 1000.0
     }

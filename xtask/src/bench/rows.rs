@@ -20,6 +20,7 @@ pub(crate) enum Bar {
     /// Shown for itself; nothing is demanded.
     None,
     AtMost(f64),
+    AtLeast(f64),
     /// At least so many times the peer.
     AtLeastTimes(f64),
     /// At most the peer and so much more.
@@ -58,6 +59,7 @@ impl Row {
         match self.bar {
             Bar::None => None,
             Bar::AtMost(limit) => Some(measured <= limit),
+            Bar::AtLeast(limit) => Some(measured >= limit),
             Bar::AtLeastTimes(times) => self.peer_median().map(|peer| measured >= times * peer),
             Bar::AtMostOver(more) => self.peer_median().map(|peer| measured <= peer + more),
         }
@@ -68,6 +70,7 @@ impl Row {
         match self.bar {
             Bar::None => "–".to_owned(),
             Bar::AtMost(limit) => format!("≤ {limit} {unit}"),
+            Bar::AtLeast(limit) => format!("≥ {limit} {unit}"),
             Bar::AtLeastTimes(times) => format!("≥ {times} ×"),
             Bar::AtMostOver(more) => format!("≤ peer + {more} {unit}"),
         }
@@ -89,6 +92,8 @@ mod tests {
         let table = [
             (row(20.0, 0.0, Bar::AtMost(20.0)), Some(true)),
             (row(20.1, 0.0, Bar::AtMost(20.0)), Some(false)),
+            (row(20.0, 0.0, Bar::AtLeast(20.0)), Some(true)),
+            (row(19.9, 0.0, Bar::AtLeast(20.0)), Some(false)),
             (row(25.0, 100.0, Bar::AtLeastTimes(0.25)), Some(true)),
             (row(24.9, 100.0, Bar::AtLeastTimes(0.25)), Some(false)),
             (row(0.5, 0.25, Bar::AtMostOver(0.25)), Some(true)),

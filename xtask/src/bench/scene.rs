@@ -52,14 +52,15 @@ impl Scene {
 
     /// Starts the product on a data directory; rate limits off, as a benchmark is no guest.
     pub(crate) fn serve(&self, data_dir: &Path) -> Result<Server> {
-        self.serve_on(data_dir, None)
+        self.serve_on(data_dir, None, &[])
     }
 
-    fn serve_on(&self, data_dir: &Path, storage_url: Option<&str>) -> Result<Server> {
+    fn serve_on(&self, data_dir: &Path, storage_url: Option<&str>, environment: &[(&str, &str)]) -> Result<Server> {
         let address = processes::free_address()?;
         let mut command = Command::new(&self.binary);
         command.arg("serve").arg("--data-dir").arg(data_dir).arg("--listen").arg(address.to_string());
         command.env("LONGHOUSE_RATE_LIMIT", "off").env("LONGHOUSE_STORAGE_URL", storage_url.unwrap_or("sqlite"));
+        command.envs(environment.iter().copied());
         Server::start(&mut command, address, &data_dir.with_extension("log"))
     }
 
@@ -70,9 +71,14 @@ impl Scene {
 
     /// The same with its rows in an empty database elsewhere.
     pub(crate) fn product_on(&self, storage_url: Option<&str>) -> Result<Product> {
+        self.product_in(storage_url, &[])
+    }
+
+    /// The same with more in its environment.
+    pub(crate) fn product_in(&self, storage_url: Option<&str>, environment: &[(&str, &str)]) -> Result<Product> {
         let folder = self.folder()?;
         let data_dir = folder.path().join("data");
-        let server = self.serve_on(&data_dir, storage_url)?;
+        let server = self.serve_on(&data_dir, storage_url, environment)?;
         let token = stories::owner_token(&self.binary, &data_dir)?;
         let target = Target { address: server.address, token };
         Ok(Product { server, target, data_dir, _folder: folder })

@@ -41,7 +41,7 @@ async fn the_older_part_is_summarised_kept_and_told_instead() {
     assert_eq!((text.as_str(), *usage), ("THE GIST", USAGE));
 
     let [summarised, asked] = &house.requests()[..] else { panic!() };
-    assert!(summarised.tools.is_empty() && summarised.max_tokens <= 1024 && summarised.system.contains("summary"));
+    assert!(summarised.tools.is_empty() && summarised.max_tokens <= 1024 && summarised.system.starts_with("Summarise"));
     let record = user_texts(summarised).remove(0);
     assert!(record.contains(&format!("{up_to:03} x")) && !record.contains(&format!("{:03} x", up_to + 1)));
 

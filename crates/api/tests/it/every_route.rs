@@ -50,6 +50,12 @@ fn table() -> Vec<Row> {
         Row("patch", "/my/projects/{project}", json!({"name": "taken over"}), no_project),
         Row("delete", "/my/projects/{project}", Value::Null, no_project),
         Row("get", "/my/projects/{project}/events", Value::Null, no_project),
+        Row("get", "/my/projects/{project}/worker-space", Value::Null, no_project),
+        Row("post", "/my/projects/{project}/worker-space/cleanup", Value::Null, no_project),
+        Row("post", "/admin/projects/{project}/worker-space/reset", Value::Null, ADMIN),
+        Row("get", "/my/projects/{project}/tasks", Value::Null, no_project),
+        Row("get", "/my/projects/{project}/tasks/{task}", Value::Null, no_project),
+        Row("post", "/my/projects/{project}/tasks/{task}/cancel", Value::Null, no_project),
         Row("post", "/my/projects/{project}/agents", json!({"name": "spy"}), no_project),
         Row("get", "/my/projects/{project}/agents", Value::Null, no_project),
         Row("get", agent, Value::Null, no_project),
@@ -67,6 +73,8 @@ fn table() -> Vec<Row> {
         Row("get", "/sessions/{session}", Value::Null, unseen),
         Row("delete", "/sessions/{session}", Value::Null, unseen),
         Row("post", "/sessions/{session}/archive", Value::Null, unseen),
+        Row("post", "/sessions/{session}/messages", json!({"content": "hello", "target_agent": "spy"}), unseen),
+        Row("get", "/sessions/{session}/messages", Value::Null, unseen),
         Row("get", "/sessions/{session}/prompt", Value::Null, INSIDE),
         Row("get", "/sessions/{session}/events", Value::Null, INSIDE),
         Row("post", "/sessions/{session}/shared_context", json!({"action": "list_keys"}), INSIDE),
@@ -116,6 +124,7 @@ pub(super) fn concrete(path: &str, token: &str) -> String {
         .replace("{user}", "usr_owner")
         .replace("{token}", token)
         .replace("{workspace}", "personal-usr_owner")
+        .replace("{task}", "tsk_0123456789abcdef0123456789abcdef")
         .replace("{project}", "garden")
         .replace("{agent}", "agent_coder")
         .replace("{tool}", "workspace_list")

@@ -37,7 +37,7 @@ fn every_operation_says_what_it_does_takes_and_answers() {
         assert!((5..=120).contains(&summary.len()), "{method} {path}: {summary:?}");
         assert_eq!(about["tags"].as_array().map(Vec::len), Some(1), "{method} {path}");
         let good = about["responses"].as_object().into_iter().flatten();
-        assert_eq!(good.filter(|(status, _)| status.starts_with('2')).count(), 1, "{method} {path}");
+        assert!(good.filter(|(status, _)| status.starts_with('2')).count() > 0, "{method} {path}");
         for name in path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
             let declared = about["parameters"].as_array().into_iter().flatten();
             let declared = declared.filter(|parameter| parameter["name"] == name && parameter["in"] == "path");

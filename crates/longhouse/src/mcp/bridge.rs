@@ -3,12 +3,13 @@
 //! Messages are handed over in the order in which they came. The next waits until the one before is answered, so that a
 //! read does not overtake a write, but not for long, so that a slow call does not hold up the rest.
 
-use super::events::Events;
 use super::legacy::{self, Legacy};
-use super::lines::{Line, Output};
+use super::lines::Output;
 use super::link::Link;
 use super::messages::{INVALID_REQUEST, Message, Session, UNAVAILABLE, answers, as_answer, error};
+use crate::client::events::Events;
 use crate::output::chain;
+use crate::stdin::Line;
 use axum::body::Body;
 use axum::http::{Method, Response, StatusCode, header};
 use http_body_util::BodyExt;
@@ -87,6 +88,7 @@ impl Bridge {
             };
             asks.forget_answered();
             match line {
+                Some(Line::Text(text)) if text.trim().is_empty() => {}
                 Some(Line::Text(text)) => self.take(&text, &mut asks).await,
                 Some(Line::Unreadable) => {
                     let why = "this line is not text, or longer than a message may be (1 MiB)";

@@ -2,8 +2,8 @@
 //! that was restarted no longer knows it.
 
 use super::bridge::{Shared, is_stream};
-use super::events::Events;
 use super::messages::{Message, SESSION, Session, answers};
+use crate::client::events::Events;
 use anyhow::{Context, Result, bail};
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Response, StatusCode};

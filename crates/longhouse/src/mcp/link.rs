@@ -1,18 +1,15 @@
 //! The way to the door. It outlives a server: what was never sent is sent again when there is one.
 
 use crate::cli::{Mcp, Place};
-use crate::client::{Client, wire};
+use crate::client::{Client, Hosting, wire};
 use anyhow::{Context, Result};
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Request, Response, header};
 use http_body_util::BodyExt;
-use service::data_dir::SocketPath;
-use service::{House, housekeeping};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::sync::{Mutex, oneshot};
-use tokio::task::JoinHandle;
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 /// How long a message waits for a server that is just being restarted.
@@ -32,13 +29,6 @@ struct Way {
     client: Client,
     /// No server ran: this process is one, for everybody on this machine, for as long as it lasts.
     hosting: Mutex<Option<Hosting>>,
-}
-
-struct Hosting {
-    house: House,
-    stop: oneshot::Sender<()>,
-    serving: JoinHandle<()>,
-    keeping: JoinHandle<()>,
 }
 
 impl Link {
@@ -141,33 +131,7 @@ fn was_never_sent(error: &anyhow::Error) -> bool {
 impl Way {
     async fn find(place: &Place) -> Result<Self> {
         let client = Client::connect(place, false).await?;
-        let hosting = match &client {
-            Client::Here(house, entrance) => {
-                let socket = SocketPath::of(&place.data_dir)?;
-                let bound =
-                    api::bind_socket(socket.as_path()).context("cannot open the socket in the data directory")?;
-                let (stop, stopped) = oneshot::channel();
-                let (house, entrance) = (house.clone(), (**entrance).clone());
-                let keeping = tokio::spawn(housekeeping::run(house.clone()));
-                let ending = house.clone();
-                let serving = tokio::spawn(async move {
-                    let stopped = async { drop(stopped.await) };
-                    api::serve(entrance, bound, stopped, || ending.end_streams()).await;
-                    let _ = std::fs::remove_file(socket.as_path());
-                });
-                Some(Hosting { house, stop, serving, keeping })
-            }
-            _ => None,
-        };
+        let hosting = Hosting::of(&client, place)?;
         Ok(Self { client, hosting: Mutex::new(hosting) })
-    }
-}
-
-impl Hosting {
-    async fn end(self) {
-        let _ = self.stop.send(());
-        let _ = self.serving.await;
-        self.keeping.abort();
-        self.house.close().await;
     }
 }

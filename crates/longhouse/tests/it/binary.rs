@@ -37,6 +37,8 @@ pub(super) fn keep_rows_elsewhere(data_dir: &Path, url: &str) {
 pub(super) fn command(data_dir: &Path) -> Command {
     let mut command = Command::new(LONGHOUSE);
     command.arg("--data-dir").arg(data_dir).env_remove("LONGHOUSE_TOKEN").env_remove("LONGHOUSE_SERVER");
+    // Whatever the machine has, no test asks a real model.
+    command.env_remove("OPENAI_API_KEY").env_remove("ANTHROPIC_API_KEY").env_remove("LONGHOUSE_OPENAI_BASE_URL");
     if let Some(url) = STORAGE.lock().unwrap().get(data_dir) {
         command.env("LONGHOUSE_STORAGE_URL", url);
     }
@@ -85,6 +87,13 @@ impl Server {
 
     pub(super) fn start_with(data_dir: &Path, args: &[&str]) -> Self {
         Self::launch(command(data_dir), data_dir, args)
+    }
+
+    /// Starts with these variables in its environment.
+    pub(super) fn start_in(data_dir: &Path, environment: &[(&str, &str)]) -> Self {
+        let mut command = command(data_dir);
+        command.envs(environment.iter().copied());
+        Self::launch(command, data_dir, &[])
     }
 
     /// Starts where no file may grow beyond `blocks` of 512 bytes.

@@ -13,6 +13,7 @@ mod recovery;
 mod size_limit;
 mod strace;
 mod sync_kill;
+mod talk;
 mod workspaces;
 
 use super::binary::{Server, ok};

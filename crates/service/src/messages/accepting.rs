@@ -17,7 +17,7 @@ use domain::worker_spaces::{Alert, is_nearly_full};
 use domain::{Code, Refusal};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use store::{Operation, Tx};
+use store::{Operation, QueuedFor, Tx};
 
 #[derive(Debug, Clone)]
 pub struct SendMessage {
@@ -56,7 +56,12 @@ pub async fn send(ctx: &Ctx, session: SessionRef, input: SendMessage) -> Result<
     let done = tokio::spawn(async move {
         let sent = idempotency::write(&ctx, &turn, operation).await?;
         let Sent { accepted, agent, queued, most } = sent;
-        worker_spaces::wake(&ctx.house, &accepted.workspace, &accepted.project, &agent.id).await?;
+        let for_agent = QueuedFor {
+            workspace: accepted.workspace.clone(),
+            project: accepted.project.clone(),
+            agent: agent.id.clone(),
+        };
+        worker_spaces::wake_surely(&ctx.house, for_agent).await;
         if is_nearly_full(queued, most) {
             let text = format!("{queued} of {most} places in the queue of {} are taken", agent.name);
             let place = (&accepted.workspace, &accepted.project);

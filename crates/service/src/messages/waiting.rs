@@ -1,13 +1,16 @@
 //! Waiting for what becomes of a message.
 
 use super::Accepted;
+use crate::sessions::{self, SessionRef};
 use crate::{Ctx, Error, Result};
 use domain::Refusal;
+use domain::callers::Caller;
 use domain::events::{Event, StreamId};
 use domain::messages::Message;
 use domain::money::Micros;
 use domain::prices::Usage;
 use domain::tasks::Task;
+use std::sync::Arc;
 use std::time::Duration;
 use store::{News, Operation, Tx};
 
@@ -29,7 +32,8 @@ pub async fn wait(ctx: &Ctx, accepted: &Accepted, longest: Duration) -> Result<O
     let mut watch = ctx.house.store().watch(&accepted.workspace, &stream);
     let ended = async {
         loop {
-            if let Some(finished) = ctx.house.store().read(Look { accepted: accepted.clone() }).await? {
+            let look = Look { caller: ctx.caller.clone(), accepted: accepted.clone() };
+            if let Some(finished) = ctx.house.store().read(look).await? {
                 return Ok(Some(finished));
             }
             loop {
@@ -55,6 +59,7 @@ fn tells_of(kind: &str, data: &str, accepted: &Accepted) -> bool {
 }
 
 struct Look {
+    caller: Arc<Caller>,
     accepted: Accepted,
 }
 
@@ -64,6 +69,9 @@ impl Operation for Look {
 
     async fn run(&self, tx: &mut Tx) -> Result<Option<Finished>> {
         let Accepted { workspace, project, session, task, .. } = &self.accepted;
+        // Whoever waits, or asks again with an old key, may have left since.
+        let reference = SessionRef { id: session.clone(), workspace: Some(workspace.as_str().to_owned()) };
+        sessions::find(tx, &self.caller, &reference).await?;
         let task = tx.scope(workspace).tasks().get(project, task).await?.ok_or_else(Refusal::task_not_found)?;
         if !task.status.has_ended() {
             return Ok(None);

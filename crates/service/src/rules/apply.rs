@@ -106,6 +106,8 @@ impl Apply {
             ("plugins", before.rules.plugins != house.plugins),
             ("models", before.rules.models != house.models),
             ("personal", before.rules.personal != house.personal),
+            ("worker_space", before.rules.worker_space != house.worker_space),
+            ("alerts", before.rules.alerts != house.alerts),
             ("skills", skills),
         ];
         let changed: Vec<&str> = parts.into_iter().filter_map(|(part, is_new)| is_new.then_some(part)).collect();

@@ -147,6 +147,23 @@ impl Close {
             status => before.ended(status, self.why.clone(), self.now),
         }
     }
+
+    /// Somebody ended the task while its answer was on the way: what was shown of it is not lost.
+    async fn leave_words(&self, tx: &mut Tx, ended: &Task) -> Result<()> {
+        let Some(message) = self.message.clone().filter(|_| ended.status.has_ended()) else { return Ok(()) };
+        leave(tx, &self.place.workspace, Message { error: ended.error.clone(), ..message }).await
+    }
+}
+
+/// Puts words of a turn whose task somebody else has ended into its session, if there are any and it is open still.
+async fn leave(tx: &mut Tx, workspace: &WorkspaceId, message: Message) -> Result<()> {
+    let found = tx.scope(workspace).sessions().get(&message.session).await?;
+    let Some(mut session) = found.filter(|session| session.require_active().is_ok()) else { return Ok(()) };
+    if message.content.is_empty() {
+        return Ok(());
+    }
+    kept::append(tx, &mut session, message).await?;
+    Ok(tx.scope(workspace).sessions().save(&session).await?)
 }
 
 impl Operation for Close {
@@ -159,6 +176,7 @@ impl Operation for Close {
         Settlement::put(tx, self.settlement.as_ref(), self.now).await?;
         let Some(before) = tx.scope(workspace).tasks().get(&task.project, &task.id).await? else { return Ok(None) };
         if before.status != TaskStatus::Running {
+            self.leave_words(tx, &before).await?;
             return Ok(None);
         }
         let Some(mut after) = self.after(&before) else { return Ok(None) };
@@ -187,14 +205,7 @@ impl Operation for Leave {
     async fn run(&self, tx: &mut Tx) -> Result<()> {
         let Self { place: Place { workspace, task }, shown, id, settlement, .. } = self;
         Settlement::put(tx, settlement.as_ref(), self.now).await?;
-        let found = tx.scope(workspace).tasks().get(&task.project, &task.id).await?;
-        let session = tx.scope(workspace).sessions().get(&task.session).await?;
-        let (Some(ended), Some(mut session)) = (found, session) else { return Ok(()) };
-        if shown.is_empty() || session.require_active().is_err() {
-            return Ok(());
-        }
-        let message = kept::ending(&ended, id.clone(), shown.clone(), self.now);
-        kept::append(tx, &mut session, message).await?;
-        Ok(tx.scope(workspace).sessions().save(&session).await?)
+        let Some(ended) = tx.scope(workspace).tasks().get(&task.project, &task.id).await? else { return Ok(()) };
+        leave(tx, workspace, kept::ending(&ended, id.clone(), shown.clone(), self.now)).await
     }
 }

@@ -17,7 +17,7 @@ use crate::bus::Started;
 use crate::messages::kept;
 use crate::sessions::SessionRef;
 use crate::worker_spaces::{Space, alerts};
-use crate::{House, Result, models, prompts, rules};
+use crate::{Error, House, Result, models, prompts, rules};
 use agent::{Called, KeptCall, Outcome, ProposedCall, Step, Stopped, Ticket, ToolHost};
 use domain::agents::Agent;
 use domain::events::{Earshot, Whisper};
@@ -139,9 +139,15 @@ impl Host {
         (std::mem::take(&mut progress.shown), progress.open.take())
     }
 
-    /// The reservation behind a ticket; it is nobody else's from here on.
+    /// The reservation behind a ticket. It stays open until its end is on record: a turn may be stopped before that, and
+    /// then whoever stops it settles.
     pub(super) fn redeem(&self, ticket: &Ticket) -> Option<Reservation> {
-        self.lock().open.take_if(|open| open.id == ticket.0)
+        self.lock().open.clone().filter(|open| open.id == ticket.0)
+    }
+
+    /// The end of a call is on record.
+    fn settled(&self, ticket: &Ticket) {
+        self.lock().open.take_if(|open| open.id == ticket.0);
     }
 
     /// A message of this turn, made with that much of the model.
@@ -216,13 +222,19 @@ impl ToolHost for Host {
         let ctx = self.acting(self.role.clone());
         let (reservation, reserve) = budgets::prepare(&ctx, call).await.map_err(stopped)?;
         let operation = SetAside { reserve, workspace: self.workspace.clone(), task: self.task.clone() };
+        let ticket = Ticket(reservation.id.clone());
+        {
+            // Before it is written: a turn that is stopped meanwhile has to settle what may have been set aside.
+            let mut progress = self.lock();
+            progress.open = Some(reservation);
+            progress.shown.clear();
+        }
         let outcome = self.house.store().write(&self.workspace, operation).await;
         self.house.budgets().count(&outcome);
+        if let Err(Error::Refused(_)) = &outcome {
+            self.settled(&ticket);
+        }
         outcome.map_err(stopped)?;
-        let ticket = Ticket(reservation.id.clone());
-        let mut progress = self.lock();
-        progress.open = Some(reservation);
-        progress.shown.clear();
         Ok(ticket)
     }
 
@@ -235,29 +247,26 @@ impl ToolHost for Host {
             Outcome::NotAsked => budgets::release(&self.house, &reservation).await,
             Outcome::Unknown => budgets::forfeit(&self.house, &reservation).await,
         };
-        settled.map_err(stopped)
+        settled.map_err(stopped)?;
+        self.settled(&ticket);
+        Ok(())
     }
 
     async fn keep(&self, step: Step) -> Result<(), Stopped> {
         self.answered_well(step.usage).await;
         let reservation = self.redeem(&step.ticket);
         let cost = reservation.as_ref().and_then(|reservation| reservation.cost(step.usage));
-        let settlement = self.used(reservation.clone(), step.usage).await.map_err(stopped)?;
+        let settlement = self.used(reservation, step.usage).await.map_err(stopped)?;
         let calls = uses(&step.calls);
         let message = Message { calls, ..self.message(step.text, step.model, step.usage, cost) };
         let keep = KeepMessage { place: ends::place(self), message, settlement, now: self.house.now() };
-        match self.house.store().write(&self.workspace, keep).await {
-            Ok(true) => {
-                self.lock().shown.clear();
-                Ok(())
-            }
-            Ok(false) => Err(has_ended(TaskStatus::Cancelled)),
-            Err(error) => {
-                // Nothing of it happened: the money is still to be settled.
-                self.lock().open = reservation;
-                Err(stopped(error))
-            }
+        let still_runs = self.house.store().write(&self.workspace, keep).await.map_err(stopped)?;
+        self.settled(&step.ticket);
+        if !still_runs {
+            return Err(has_ended(TaskStatus::Cancelled));
         }
+        self.lock().shown.clear();
+        Ok(())
     }
 
     async fn keep_results(&self, calls: &[KeptCall]) -> Result<(), Stopped> {
@@ -269,14 +278,15 @@ impl ToolHost for Host {
         self.answered_well(usage).await;
         let reservation = self.redeem(&ticket);
         let cost = reservation.as_ref().and_then(|reservation| reservation.cost(usage));
-        let settlement = self.used(reservation.clone(), usage).await.map_err(stopped)?;
+        let settlement = self.used(reservation, usage).await.map_err(stopped)?;
         let message = self.message(text, self.choice.model.clone(), usage, cost);
-        let message = Message { role: Role::Summary, covers: Some(up_to), in_reply_to: None, ..message };
+        // Answers that came after the question are in it; other questions that did are not, and no later turn may miss them.
+        let covers = Some(up_to.min(self.task.talk.message_number - 1));
+        let message = Message { role: Role::Summary, covers, in_reply_to: None, ..message };
         let keep = KeepSummary { place: ends::place(self), message, settlement, now: self.house.now() };
-        self.house.store().write(&self.workspace, keep).await.map_err(|error| {
-            self.lock().open = reservation;
-            stopped(error)
-        })
+        self.house.store().write(&self.workspace, keep).await.map_err(stopped)?;
+        self.settled(&ticket);
+        Ok(())
     }
 
     fn show(&self, delta: &str) {

@@ -81,6 +81,9 @@ impl Operation for KeepSummary {
     async fn run(&self, tx: &mut Tx) -> Result<()> {
         let Place { workspace, task } = &self.place;
         Settlement::put(tx, self.settlement.as_ref(), self.now).await?;
+        if require_running(tx, workspace, task).await.is_err() {
+            return Ok(());
+        }
         let newest = tx.scope(workspace).messages(&task.session).newest_summary().await?;
         if newest.and_then(|summary| summary.covers) >= self.message.covers {
             return Ok(());

@@ -6,7 +6,7 @@ use crate::projects::{self, ProjectRef};
 use crate::{Ctx, Error, House, Result, rules, tasks};
 use domain::callers::Caller;
 use domain::ids::{AgentId, ProjectId, TaskId, UserId, WorkspaceId};
-use domain::tasks::{Task, TaskStatus};
+use domain::tasks::TaskStatus;
 use domain::times::Timestamp;
 use domain::worker_spaces::SpaceStatus;
 use std::sync::Arc;
@@ -19,17 +19,21 @@ const GRACE: Duration = Duration::from_secs(30);
 const AFTER_FAILURE: Duration = Duration::from_secs(60);
 const A_LITTLE: Duration = Duration::from_millis(10);
 
-/// Ends the worker space of a project: what runs may finish for half a minute, the rest waits in its queue.
+/// Ends the worker space of a project: what runs may finish for half a minute, what is queued is cancelled.
 pub async fn cleanup(ctx: &Ctx, project: ProjectRef) -> Result<looks::SpaceView> {
     ctx.caller.require_person()?;
     let caller = ctx.caller.clone();
     let found = ctx.house.store().read(projects::FindManaged { caller, reference: project.clone() }).await?;
-    if let Some(space) = ctx.house.spaces().get(&found.id) {
-        let house = ctx.house.clone();
-        // On its own feet: it goes on whether or not the caller waits.
-        let ending = tokio::spawn(async move { end(&house, &space, GRACE).await });
-        let _ = ending.await;
-    }
+    let house = ctx.house.clone();
+    // On its own feet: it goes on whether or not the caller waits.
+    let ending = tokio::spawn(async move {
+        let space = super::open(&house, &found.workspace, &found.id).await?;
+        let queued = QueuedIn { workspace: found.workspace.clone(), project: found.id.clone() };
+        let queued = house.store().read(queued).await?;
+        cancel_all(&house, &space, queued, "cancelled: its worker space was ended").await;
+        end(&house, &space, GRACE).await
+    });
+    ending.await.unwrap_or_else(|_| Err(store::Error::BadOperation("a cleanup panicked").into()))?;
     looks::look(ctx, project).await
 }
 
@@ -44,7 +48,7 @@ pub async fn reset(ctx: &Ctx, project: ProjectRef) -> Result<looks::SpaceView> {
             end(&house, &space, Duration::ZERO).await?;
         }
         super::open(&house, &workspace, &id).await?;
-        super::resume(&house).await
+        super::resume_project(&house, &id).await
     });
     again.await.unwrap_or_else(|_| Err(store::Error::BadOperation("a reset panicked").into()))?;
     looks::view(&ctx.house, &found).await
@@ -76,9 +80,8 @@ async fn end(house: &House, space: &Arc<Space>, grace: Duration) -> Result<()> {
         return Ok(());
     }
     if tokio::time::timeout(grace, space.is_quiet()).await.is_err() {
-        let why = "cancelled: its worker space was ended";
-        let running = RunningOf { workspace: space.workspace().clone(), project: space.project().clone() };
-        cancel_all(house, space.workspace(), house.store().read(running).await?, why).await;
+        // Those of this space only: another may have begun meanwhile.
+        cancel_all(house, space, space.running(), "cancelled: its worker space was ended").await;
         // A turn that is told to stop does so at its next wait.
         let _ = tokio::time::timeout(GRACE, space.is_quiet()).await;
     }
@@ -88,30 +91,31 @@ async fn end(house: &House, space: &Arc<Space>, grace: Duration) -> Result<()> {
 }
 
 /// Cancels tasks because of what happened to their agent or space; one that has ended meanwhile stays as it is.
-async fn cancel_all(house: &House, workspace: &WorkspaceId, tasks: Vec<Task>, why: &'static str) {
-    for task in tasks {
-        let (project, id) = (task.project.clone(), task.id.clone());
-        let cancel = Cancel { workspace: workspace.clone(), project, id, why, now: house.now() };
-        match house.store().write(workspace, cancel).await {
-            Ok(()) => house.bus().stop(&task.id),
-            Err(error) => tracing::debug!(task = %task.id, %error, "a task was not cancelled"),
+async fn cancel_all(house: &House, space: &Space, tasks: Vec<TaskId>, why: &'static str) {
+    for id in tasks {
+        let (workspace, project) = (space.workspace().clone(), space.project().clone());
+        let cancel = Cancel { workspace, project, id: id.clone(), why, now: house.now() };
+        match house.store().write(space.workspace(), cancel).await {
+            Ok(()) => house.bus().stop(&id),
+            Err(error) => tracing::debug!(task = %id, %error, "a task was not cancelled"),
         }
     }
 }
 
-struct RunningOf {
+struct QueuedIn {
     workspace: WorkspaceId,
     project: ProjectId,
 }
 
-impl Operation for RunningOf {
-    type Output = Vec<Task>;
+impl Operation for QueuedIn {
+    type Output = Vec<TaskId>;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Task>> {
-        const MOST: u64 = 10_000;
-        let status = Some(TaskStatus::Running);
-        Ok(tx.scope(&self.workspace).tasks().page(&self.project, status, "", MOST).await?)
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<TaskId>> {
+        const MOST: u64 = 100_000;
+        let queued = Some(TaskStatus::Queued);
+        let found = tx.scope(&self.workspace).tasks().page(&self.project, queued, "", MOST).await?;
+        Ok(found.into_iter().map(|task| task.id).collect())
     }
 }
 
@@ -142,9 +146,9 @@ pub(crate) fn retire(house: &House, workspace: &WorkspaceId, project: &ProjectId
     let (house, workspace, agent) = (house.clone(), workspace.clone(), agent.clone());
     tokio::spawn(async move {
         tokio::time::sleep(GRACE).await;
-        let open = house.store().read(OpenOf { workspace: workspace.clone(), agent }).await;
+        let open = house.store().read(OpenOf { workspace, agent }).await;
         match open {
-            Ok(open) => cancel_all(&house, &workspace, open, "cancelled: its agent was deleted").await,
+            Ok(open) => cancel_all(&house, &space, open, "cancelled: its agent was deleted").await,
             Err(error) => tracing::warn!(%error, "tasks of a deleted agent could not be looked for"),
         }
     });
@@ -156,11 +160,12 @@ struct OpenOf {
 }
 
 impl Operation for OpenOf {
-    type Output = Vec<Task>;
+    type Output = Vec<TaskId>;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Task>> {
-        Ok(tx.scope(&self.workspace).tasks().open_of_agent(&self.agent).await?)
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<TaskId>> {
+        let open = tx.scope(&self.workspace).tasks().open_of_agent(&self.agent).await?;
+        Ok(open.into_iter().map(|task| task.id).collect())
     }
 }
 
@@ -190,15 +195,24 @@ pub async fn end_idle_spaces_once(house: &House) -> Result<Option<Duration>> {
             continue;
         }
         let idle_for = u64::try_from(now.as_ms() - space.last_active_at().as_ms()).unwrap_or(0);
-        let is_due = space.running() == 0 && idle_for >= idle_ms;
+        let is_due = space.runs_nothing() && idle_for >= idle_ms;
         if is_due && !has_work(house, &space).await? {
-            end(house, &space, Duration::ZERO).await?;
+            end_unused(house, &space).await?;
         } else {
             let left = Duration::from_millis(idle_ms.saturating_sub(idle_for).max(1_000));
             next = Some(next.map_or(left, |next: Duration| next.min(left)));
         }
     }
     Ok(next)
+}
+
+/// Ends a space that nobody seems to need. A message may have come in at the last moment: it may run, or finds the next.
+async fn end_unused(house: &House, space: &Arc<Space>) -> Result<()> {
+    end(house, space, GRACE).await?;
+    if has_work(house, space).await? {
+        super::resume_project(house, space.project()).await?;
+    }
+    Ok(())
 }
 
 async fn has_work(house: &House, space: &Space) -> Result<bool> {
@@ -227,7 +241,7 @@ pub(crate) async fn end_if_unused(house: &House, workspace: &WorkspaceId, projec
     let Some(space) = house.spaces().get(project) else { return Ok(()) };
     let look = OpenSessions { workspace: workspace.clone(), project: project.clone() };
     if !house.store().read(look).await? && !has_work(house, &space).await? {
-        end(house, &space, Duration::ZERO).await?;
+        end_unused(house, &space).await?;
     }
     Ok(())
 }
@@ -251,7 +265,7 @@ pub(crate) async fn end_own_if_unused(house: &House, user: &UserId) -> Result<()
     let own = WorkspaceId::personal(user);
     for space in house.spaces().of_workspace(&own) {
         if !has_work(house, &space).await? {
-            end(house, &space, Duration::ZERO).await?;
+            end_unused(house, &space).await?;
         }
     }
     Ok(())

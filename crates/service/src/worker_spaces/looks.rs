@@ -37,7 +37,9 @@ pub async fn look(ctx: &Ctx, project: ProjectRef) -> Result<SpaceView> {
     ctx.caller.require_person()?;
     let find = projects::Find { caller: ctx.caller.clone(), reference: project };
     let project = ctx.house.store().read(find).await?;
-    super::begin_unseen(&ctx.house, &project).await?;
+    if ctx.house.spaces().get(&project.id).is_none() {
+        super::open(&ctx.house, &project.workspace, &project.id).await?;
+    }
     view(&ctx.house, &project).await
 }
 
@@ -81,9 +83,10 @@ fn health(house: &House, (fullest, most): (u64, u64), reasons: &mut Vec<String>)
     health
 }
 
-/// The state of a project's worker space, for lists: nothing is begun by looking at it.
+/// The state of a project's worker space, beside the project. One that this process has not needed yet is ready when it
+/// is: nothing is begun by looking at it.
 pub fn status_of(house: &House, project: &ProjectId) -> SpaceStatus {
-    house.spaces().get(project).map_or(SpaceStatus::Stopped, |space| space.status())
+    house.spaces().get(project).map_or(SpaceStatus::Ready, |space| space.status())
 }
 
 struct Count {

@@ -3,10 +3,10 @@
 use super::telling::Tell;
 use crate::{Error, House, Result};
 use domain::events::Event;
-use domain::ids::{AgentId, ProjectId, WorkspaceId};
+use domain::ids::{AgentId, ProjectId, TaskId, WorkspaceId};
 use domain::times::Timestamp;
 use domain::worker_spaces::SpaceStatus;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, OnceCell};
@@ -22,6 +22,8 @@ pub(crate) struct Space {
     workspace: WorkspaceId,
     project: ProjectId,
     begun: OnceCell<()>,
+    /// Whether people have seen an earlier one end.
+    is_another: bool,
     state: Mutex<State>,
     /// Rung when a task ends.
     quiet: Notify,
@@ -35,7 +37,7 @@ struct State {
     lines: HashMap<AgentId, Line>,
     provider_failures: u64,
     durations: Durations,
-    running: u64,
+    running: HashSet<TaskId>,
 }
 
 /// Who looks for tasks of one agent.
@@ -61,7 +63,7 @@ pub(crate) enum Begun {
 }
 
 impl Space {
-    pub(crate) fn new(workspace: WorkspaceId, project: ProjectId) -> Self {
+    pub(crate) fn new(workspace: WorkspaceId, project: ProjectId, is_another: bool) -> Self {
         let state = State {
             status: SpaceStatus::Initializing,
             reasons: BTreeMap::new(),
@@ -69,9 +71,9 @@ impl Space {
             lines: HashMap::new(),
             provider_failures: 0,
             durations: Durations::default(),
-            running: 0,
+            running: HashSet::new(),
         };
-        Self { workspace, project, begun: OnceCell::new(), state: Mutex::new(state), quiet: Notify::new() }
+        Self { workspace, project, begun: OnceCell::new(), is_another, state: Mutex::new(state), quiet: Notify::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -108,9 +110,13 @@ impl Space {
         self.lock().lines.values().filter(|line| line.workers > 0).count() as u64
     }
 
-    /// How many tasks run in this process.
-    pub(crate) fn running(&self) -> u64 {
-        self.lock().running
+    /// The tasks that run here.
+    pub(crate) fn running(&self) -> Vec<TaskId> {
+        self.lock().running.iter().cloned().collect()
+    }
+
+    pub(crate) fn runs_nothing(&self) -> bool {
+        self.lock().running.is_empty()
     }
 
     pub(crate) fn takes_no_more(&self) -> bool {
@@ -128,7 +134,12 @@ impl Space {
             .get_or_try_init(|| async {
                 house.spaces().cache.load(house, self).await?;
                 self.touch(house.now());
-                self.move_to(house, SpaceStatus::Ready);
+                if self.is_another {
+                    self.move_to(house, SpaceStatus::Ready);
+                } else {
+                    // To those who watch nothing has changed: it was said to be there.
+                    self.lock().status = SpaceStatus::Ready;
+                }
                 house.spaces().began.notify_one();
                 Ok::<_, Error>(())
             })
@@ -211,13 +222,13 @@ impl Space {
         }
     }
 
-    pub(crate) fn begun(&self) {
-        self.lock().running += 1;
+    pub(crate) fn begun(&self, task: &TaskId) {
+        self.lock().running.insert(task.clone());
     }
 
-    pub(crate) fn ended(&self, took: Duration, now: Timestamp) {
+    pub(crate) fn ended(&self, task: &TaskId, took: Duration, now: Timestamp) {
         let mut state = self.lock();
-        state.running -= 1;
+        state.running.remove(task);
         state.last_active_at = state.last_active_at.max(now);
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let Durations { count, total_ms, longest_ms } = state.durations;
@@ -234,7 +245,7 @@ impl Space {
     pub(crate) async fn is_quiet(&self) {
         loop {
             let ended = self.quiet.notified();
-            if self.running() == 0 {
+            if self.runs_nothing() {
                 return;
             }
             ended.await;

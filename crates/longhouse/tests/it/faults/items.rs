@@ -49,6 +49,10 @@ impl Scene {
         let is_last = |event: &Value| event["key"] == "last" && event["version"] == last["version"];
         let mut told: BTreeMap<(String, String), u64> = BTreeMap::new();
         for (_, event) in doors.person.stream("/my/events", is_last) {
+            // A worker space that begins is told on the same stream.
+            if event["type"] == "WORKER_SPACE_CHANGED" {
+                continue;
+            }
             let text = |name: &str| event[name].as_str().unwrap().to_owned();
             let place = (text("scope"), text("key"));
             match event["type"].as_str().unwrap() {

@@ -1,26 +1,26 @@
-//! Server-sent events, as far as MCP uses them.
+//! Server-sent events, put together from the pieces of a body.
 
 use axum::body::Body;
 use http_body_util::BodyExt;
 
 /// One event: its id, if it has one, and its data, which may be empty.
-pub(super) struct Event {
-    pub(super) id: Option<String>,
-    pub(super) data: String,
+pub(crate) struct Event {
+    pub(crate) id: Option<String>,
+    pub(crate) data: String,
 }
 
-pub(super) struct Events {
+pub(crate) struct Events {
     body: Body,
     pending: Vec<u8>,
 }
 
 impl Events {
-    pub(super) fn new(body: Body) -> Self {
+    pub(crate) fn new(body: Body) -> Self {
         Self { body, pending: Vec::new() }
     }
 
     /// The next event; `None` when the stream has ended, however it did.
-    pub(super) async fn next(&mut self) -> Option<Event> {
+    pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(end) = self.pending.windows(2).position(|pair| pair == b"\n\n") {
                 let block: Vec<u8> = self.pending.drain(..end + 2).collect();

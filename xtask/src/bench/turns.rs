@@ -1,0 +1,199 @@
+//! Turns: a message in, the model asked, the answer on disk. Beside the same provider asked directly, whose answer is
+//! fixed and costs it next to nothing: what is left is the product's own.
+
+use super::ROUNDS;
+use super::http::{Request, STAMP, Target};
+use super::load::{Lane, Until};
+use super::rows::{Bar, Row};
+use super::samples::{Sample, Unit, grouped};
+use super::scene::{CLIENTS, Product, Scene, dealt};
+use crate::processes::{self, Server};
+use anyhow::Result;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+use tempfile::TempDir;
+
+const WARM_UP: Until = Until::Elapsed(Duration::from_secs(1));
+const AGENTS: [&str; 4] = ["agent_coder", "agent_analyzer", "agent_writer", "agent_researcher"];
+/// Four agents each: as many agents as there are clients, so that none waits for a place.
+const PROJECTS: usize = CLIENTS / AGENTS.len();
+/// Sessions that one client goes round, so that histories stay as short as those of people.
+const SESSIONS_EACH: usize = 40;
+const SIZES: [usize; 3] = [64, 640, 6_400];
+const SHARE_KEPT: f64 = 0.8;
+
+/// The product with projects, and the provider that serves its models.
+struct Talk {
+    product: Product,
+    provider: Server,
+    _folder: TempDir,
+}
+
+impl Talk {
+    fn begin(scene: &Scene) -> Result<Self> {
+        let folder = scene.folder()?;
+        let provider = provider(folder.path())?;
+        let url = format!("http://{}/v1", provider.address);
+        let environment = [("OPENAI_API_KEY", "sk-bench"), ("LONGHOUSE_OPENAI_BASE_URL", url.as_str())];
+        let product = scene.product_in(None, &environment)?;
+        let target = &product.target;
+        let rich =
+            Request::patch(target, "/admin/workspaces/personal-usr_owner", r#"{"budget":{"daily_usd":1000000}}"#);
+        scene.ask(target, &rich)?;
+        let project = |number| Request::post(target, "/my/projects", &format!(r#"{{"name":"project-{number}"}}"#), 201);
+        scene.each_once(target, (0..PROJECTS).map(project))?;
+        Ok(Self { product, provider, _folder: folder })
+    }
+
+    fn target(&self) -> &Target {
+        &self.product.target
+    }
+
+    /// Makes the sessions from one number up to another, spread over the projects.
+    fn sessions(&self, scene: &Scene, from: usize, to: usize) -> Result<()> {
+        let create = |number: usize| {
+            let project = project_of(number);
+            let body = format!(r#"{{"id":"talk-{number}","project":"project-{project}"}}"#);
+            Request::post(self.target(), "/sessions", &body, 201)
+        };
+        scene.each_once(self.target(), (from..to).map(create))
+    }
+
+    fn message(&self, session: usize) -> Request {
+        let agent = AGENTS[(session / PROJECTS) % AGENTS.len()];
+        let body = format!(r#"{{"content":"How are things today? {STAMP}","target_agent":"{agent}","wait_s":60}}"#);
+        Request::post(self.target(), &format!("/sessions/talk-{session}/messages"), &body, 200)
+    }
+
+    fn end(self) -> Result<()> {
+        self.product.server.stop()?;
+        self.provider.stop()
+    }
+}
+
+/// Sessions of one client share an agent and no other client has it: client `n` has the sessions `n`, `n + 64`, …
+fn project_of(session: usize) -> usize {
+    session % PROJECTS
+}
+
+pub(crate) fn measure(scene: &Scene) -> Result<Vec<Row>> {
+    let talk = Talk::begin(scene)?;
+    talk.sessions(scene, 0, CLIENTS * SESSIONS_EACH)?;
+    let lane =
+        |client: usize| Lane::new((0..SESSIONS_EACH).map(|round| talk.message(client + round * CLIENTS)).collect());
+    let direct = Target { address: talk.provider.address, token: "sk-bench".to_owned() };
+    let mut one = vec![lane(0)];
+    let mut many: Vec<Lane> = (0..CLIENTS).map(lane).collect();
+    let mut bare = vec![Lane::new(vec![bare_request(&direct)])];
+    scene.drive(talk.target(), &mut one, WARM_UP)?;
+    scene.drive(&direct, &mut bare, WARM_UP)?;
+    let mut rounds = Rounds::default();
+    for _ in 0..ROUNDS {
+        let before = talk.product.server.processor_time()?;
+        let outcome = scene.drive(talk.target(), &mut one, Until::Elapsed(scene.round))?;
+        let spent = talk.product.server.processor_time()? - before;
+        rounds.one_p50_ms.push(outcome.percentile_ms(0.5));
+        rounds.one_p99_ms.push(outcome.percentile_ms(0.99));
+        rounds.processor_ms.push(spent.as_secs_f64() * 1000.0 / outcome.count() as f64);
+        rounds.bare_p50_ms.push(scene.drive(&direct, &mut bare, Until::Elapsed(scene.round))?.percentile_ms(0.5));
+        let outcome = scene.drive(talk.target(), &mut many, Until::Elapsed(scene.round))?;
+        rounds.per_second.push(outcome.per_second());
+        rounds.many_p99_ms.push(outcome.percentile_ms(0.99));
+    }
+    talk.end()?;
+    rounds.into_rows()
+}
+
+#[derive(Default)]
+struct Rounds {
+    one_p50_ms: Vec<f64>,
+    one_p99_ms: Vec<f64>,
+    processor_ms: Vec<f64>,
+    bare_p50_ms: Vec<f64>,
+    per_second: Vec<f64>,
+    many_p99_ms: Vec<f64>,
+}
+
+impl Rounds {
+    fn into_rows(self) -> Result<Vec<Row>> {
+        let milliseconds = |rounds| Sample::of(rounds, Unit::Milliseconds);
+        Ok(vec![
+            Row::new(
+                "turn (message in, model asked, reply on disk), one after another, p50",
+                milliseconds(self.one_p50_ms),
+                Bar::AtMostOver(2.0),
+            )?
+            .beside("the imitated provider asked directly, p50", milliseconds(self.bare_p50_ms)),
+            Row::new("– p99", milliseconds(self.one_p99_ms), Bar::None)?,
+            Row::new("– the server's processor time for each", milliseconds(self.processor_ms), Bar::AtMost(1.0))?,
+            Row::new(
+                format!("stored turns, {CLIENTS} sessions at once"),
+                Sample::of(self.per_second, Unit::PerSecond),
+                Bar::AtLeast(1500.0),
+            )?,
+            Row::new("– their latency, p99", milliseconds(self.many_p99_ms), Bar::None)?,
+        ])
+    }
+}
+
+/// Turns per second with ever more sessions, all of them being talked in.
+pub(crate) fn growth(scene: &Scene) -> Result<Vec<Row>> {
+    let talk = Talk::begin(scene)?;
+    let (mut rows, mut existing, mut smallest) = (Vec::new(), 0, None);
+    for size in SIZES {
+        talk.sessions(scene, existing, size)?;
+        existing = size;
+        // Each client keeps to the sessions of its own agent.
+        let mut lanes = dealt((0..size).map(|session| talk.message(session)), CLIENTS);
+        scene.drive(talk.target(), &mut lanes, Until::Elapsed(Duration::from_millis(500)))?;
+        let mut per_second = Vec::new();
+        for _ in 0..ROUNDS {
+            let round = scene.round.min(Duration::from_secs(2));
+            per_second.push(scene.drive(talk.target(), &mut lanes, Until::Elapsed(round))?.per_second());
+        }
+        let sample = Sample::of(per_second, Unit::PerSecond);
+        let name = format!("turns over {} sessions, {CLIENTS} clients", grouped(size as u64));
+        rows.push(match smallest {
+            None => Row::new(name, sample, Bar::None)?,
+            Some(_) => Row::new(name, sample, Bar::AtLeastTimes(SHARE_KEPT))?.beside("the same over 64", smallest),
+        });
+        smallest = smallest.or(sample);
+    }
+    talk.end()?;
+    Ok(rows)
+}
+
+/// As large as what the product asks with, so that both cost the provider the same.
+fn bare_request(direct: &Target) -> Request {
+    let message = serde_json::json!({"role": "user", "content": "x".repeat(8 * 1024)});
+    let body = serde_json::json!({"model": "gpt-4", "stream": true, "messages": [message]});
+    Request::post(direct, "/v1/chat/completions", &body.to_string(), 200)
+}
+
+/// A provider whose answer is fixed: a short stream of the chat-completions protocol.
+fn provider(folder: &Path) -> Result<Server> {
+    let answer_file = folder.join("answer.sse");
+    std::fs::write(&answer_file, answer())?;
+    let address = processes::free_address()?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["static-route", "--listen", &address.to_string(), "--path", "/v1/chat/completions"]);
+    command.args(["--content-type", "text/event-stream", "--answer"]).arg(answer_file);
+    Server::start(&mut command, address, &folder.join("provider.log"))
+}
+
+fn answer() -> String {
+    let chunk = |delta: serde_json::Value, finish: Option<&str>| {
+        let choice = serde_json::json!({"index": 0, "delta": delta, "finish_reason": finish});
+        let chunk =
+            serde_json::json!({"id": "c", "object": "chat.completion.chunk", "model": "gpt-4", "choices": [choice]});
+        format!("data: {chunk}\n\n")
+    };
+    let mut text = chunk(serde_json::json!({"role": "assistant", "content": ""}), None);
+    for word in ["Things ", "are ", "well, ", "thank ", "you."] {
+        text += &chunk(serde_json::json!({"content": word}), None);
+    }
+    text += &chunk(serde_json::json!({}), Some("stop"));
+    let usage = serde_json::json!({"id": "c", "choices": [], "usage": {"prompt_tokens": 2000, "completion_tokens": 8}});
+    text + &format!("data: {usage}\n\ndata: [DONE]\n\n")
+}
