@@ -85,8 +85,7 @@ struct Times {
 
 impl Times {
     fn of(took: &Took) -> Self {
-        // The last bound is what the library writes as `+Inf`.
-        let bounds = Took::BOUNDS_S.into_iter().chain([f64::MAX]);
+        let bounds = Took::BOUNDS_S.into_iter().chain([f64::INFINITY]);
         Self { total_s: took.total_s(), buckets: bounds.zip(took.counts()).collect() }
     }
 }
