@@ -42,6 +42,7 @@ async fn a_hundred_who_come_at_once_begin_a_space_once() {
     for ask in asks {
         assert_eq!(ask.await.unwrap().ok()["status"], "completed");
     }
+    talk.quiet().await;
     let space = talk.space().await;
     assert_eq!((&space["status"], &space["metrics"]["tasks_ended"]), (&json!("ready"), &json!(100)), "{space}");
     assert_eq!(space["metrics"]["cache_size"], 4);
