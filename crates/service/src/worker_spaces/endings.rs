@@ -153,7 +153,12 @@ pub(crate) fn retire(house: &House, workspace: &WorkspaceId, project: &ProjectId
     space.retire(agent);
     let (house, workspace, agent) = (house.clone(), workspace.clone(), agent.clone());
     tokio::spawn(async move {
-        tokio::time::sleep(GRACE).await;
+        let mut authority = house.authority().watch();
+        let closing = async { while !house.authority().is_closing() && authority.changed().await.is_ok() {} };
+        // A house that closes ends its tasks itself, and nobody may hold it open meanwhile.
+        if tokio::time::timeout(GRACE, closing).await.is_ok() {
+            return;
+        }
         let open = house.store().read(OpenOf { workspace: workspace.clone(), agent }).await;
         let why = "cancelled: its agent was deleted";
         match open {

@@ -42,13 +42,9 @@ async fn a_hundred_who_come_at_once_begin_a_space_once() {
     for ask in asks {
         assert_eq!(ask.await.unwrap().ok()["status"], "completed");
     }
-    let mut space = talk.space().await;
-    // The last worker counts a moment after its task has ended.
-    while space["metrics"]["tasks_ended"] != 100 {
-        tokio::task::yield_now().await;
-        space = talk.space().await;
-    }
-    assert_eq!(space["status"], "ready", "{space}");
+    talk.quiet().await;
+    let space = talk.space().await;
+    assert_eq!((&space["status"], &space["metrics"]["tasks_ended"]), (&json!("ready"), &json!(100)), "{space}");
     assert_eq!(space["metrics"]["cache_size"], 4);
     talk.cleanup().await.ok();
     let states = talk.states("stopped", 2).await;
