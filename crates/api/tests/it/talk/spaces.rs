@@ -48,7 +48,7 @@ async fn a_hundred_who_come_at_once_begin_a_space_once() {
     assert_eq!(space["metrics"]["cache_size"], 4);
     talk.cleanup().await.ok();
     let states = talk.states("stopped", 2).await;
-    assert_eq!(states, ["ready", "cleaning", "stopped", "ready", "cleaning", "stopped"]);
+    assert_eq!(states, ["cleaning", "stopped", "ready", "cleaning", "stopped"]);
     assert_eq!(talk.space().await["metrics"]["cache_size"], 0);
 }
 
