@@ -78,7 +78,8 @@ impl Endpoint {
             Ok(Err(error)) if error.is_connect() && error.is_timeout() => {
                 Err(Error::Timeout { stage: "connect", limit: self.timeouts.connect })
             }
-            Ok(Err(error)) => Err(Error::Unreachable(why_unreachable(&error))),
+            Ok(Err(error)) if error.is_connect() => Err(Error::Unreachable(why_unreachable(&error))),
+            Ok(Err(_)) => Err(Error::Unanswered),
         }
     }
 

@@ -10,6 +10,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     #[error("the model provider cannot be reached: {0}")]
     Unreachable(String),
+    /// It has the request, and hung up before it said anything.
+    #[error("the model provider hung up without an answer")]
+    Unanswered,
     #[error("the model provider took longer than {} s ({stage})", limit.as_secs())]
     Timeout { stage: &'static str, limit: Duration },
     /// 429.
@@ -40,7 +43,14 @@ impl Error {
 
     /// Whether asking again may help.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::Timeout { .. } | Self::RateLimited { .. } | Self::Failing { .. })
+        matches!(
+            self,
+            Self::Unreachable(_)
+                | Self::Unanswered
+                | Self::Timeout { .. }
+                | Self::RateLimited { .. }
+                | Self::Failing { .. }
+        )
     }
 
     pub fn retry_after(&self) -> Option<Duration> {
@@ -50,8 +60,13 @@ impl Error {
         }
     }
 
-    /// Whether the provider certainly did no work that it could charge for: it was not reached, or said no at once.
+    /// Whether the provider certainly did no work that it could charge for: it was not reached, or said no at once. What
+    /// stands between may say 502 or 504 long after the provider began.
     pub fn cost_nothing(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::RateLimited { .. } | Self::Failing { .. } | Self::Refused { .. })
+        match self {
+            Self::Unreachable(_) | Self::RateLimited { .. } | Self::Refused { .. } => true,
+            Self::Failing { status, .. } => !matches!(status, 502 | 504 | 520..=527),
+            _ => false,
+        }
     }
 }

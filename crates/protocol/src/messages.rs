@@ -127,7 +127,7 @@ pub struct Message {
 pub struct ToolUse {
     pub id: String,
     pub tool: String,
-    /// As the model wrote them.
+    /// As the model wrote them. Empty, like the result, for others than the person it was done for.
     pub arguments: String,
     /// Left out while it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -16,7 +16,7 @@ use domain::projects::Project;
 use domain::tasks::TaskStatus;
 use domain::times::Timestamp;
 use std::sync::Arc;
-use store::{Operation, Tx};
+use store::{Operation, QueuedFor, Tx};
 
 /// How a request names an agent: by its project and by id or name.
 #[derive(Debug, Clone, PartialEq)]
@@ -185,7 +185,13 @@ impl Operation for List {
 pub async fn update(ctx: &Ctx, path: AgentPath, choice: AgentChoice) -> Result<Agent> {
     ctx.caller.require_person()?;
     let operation = Update { caller: ctx.caller.clone(), path, choice, now: ctx.now() };
-    ctx.house.store().write(&WorkspaceId::personal(&ctx.caller.user), operation).await
+    let agent = ctx.house.store().write(&WorkspaceId::personal(&ctx.caller.user), operation).await?;
+    // It may be allowed more at once than before.
+    if ctx.house.spaces().get(&agent.project).is_some() {
+        let (workspace, project) = (agent.workspace.clone(), agent.project.clone());
+        worker_spaces::wake_surely(&ctx.house, QueuedFor { workspace, project, agent: agent.id.clone() }).await;
+    }
+    Ok(agent)
 }
 
 struct Update {

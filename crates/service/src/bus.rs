@@ -8,13 +8,14 @@ use crate::tasks::recovery::{self, Place};
 use crate::worker_spaces::{Space, alerts};
 use crate::{House, turns, worker_spaces};
 use domain::ids::{AgentId, ProjectId, SessionId, TaskId, WorkspaceId};
-use domain::tasks::{Task, interrupted};
+use domain::tasks::{Task, TaskStatus, interrupted};
 use domain::worker_spaces::Alert;
 use futures_util::FutureExt;
+pub(crate) use picking::Picked;
 use picking::pick_next;
-pub(crate) use picking::{Picked, refuse};
 pub(crate) use starting::{Start, standing};
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -39,16 +40,18 @@ struct Running {
     stop: Arc<Notify>,
 }
 
-/// Takes a task off the list when it is over, however it ends.
-struct Listed<'b> {
-    bus: &'b Bus,
+/// A task that is one worker's and nobody else's in this process, until this is dropped.
+pub(crate) struct Claim {
+    house: House,
     task: TaskId,
+    stop: Arc<Notify>,
 }
 
-impl Drop for Listed<'_> {
+impl Drop for Claim {
     fn drop(&mut self) {
-        self.bus.lock().remove(&self.task);
-        self.bus.over.notify_waiters();
+        let bus = self.house.bus();
+        bus.lock().remove(&self.task);
+        bus.over.notify_waiters();
     }
 }
 
@@ -57,11 +60,10 @@ impl Bus {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn list(&self, workspace: &WorkspaceId, task: &Task) -> (Listed<'_>, Arc<Notify>) {
-        let stop = Arc::new(Notify::new());
-        let running = Running { workspace: workspace.clone(), task: task.clone(), stop: stop.clone() };
-        self.lock().insert(task.id.clone(), running);
-        (Listed { bus: self, task: task.id.clone() }, stop)
+    /// Those of an agent that somebody works on.
+    fn claimed(&self, agent: &AgentId) -> HashSet<TaskId> {
+        let of_agent = |running: &&Running| running.task.agent.id == *agent;
+        self.lock().values().filter(of_agent).map(|running| running.task.id.clone()).collect()
     }
 
     /// Tells whoever runs a task here to stop. Its row has moved already; one that is only beginning finds that itself.
@@ -107,6 +109,17 @@ impl Bus {
     }
 }
 
+/// Claims a task for one worker; none if another has it.
+fn claim(house: &House, workspace: &WorkspaceId, task: &Task) -> Option<Claim> {
+    let stop = Arc::new(Notify::new());
+    let running = Running { workspace: workspace.clone(), task: task.clone(), stop: stop.clone() };
+    match house.bus().lock().entry(task.id.clone()) {
+        Entry::Occupied(_) => return None,
+        Entry::Vacant(place) => place.insert(running),
+    };
+    Some(Claim { house: house.clone(), task: task.id.clone(), stop })
+}
+
 /// Lets what runs finish for a while before the house closes. What does not is failed as interrupted: whoever waits is told,
 /// and nothing is left to be found out at the next start.
 pub async fn drain(house: &House, patience: Duration) {
@@ -115,7 +128,7 @@ pub async fn drain(house: &House, patience: Duration) {
     }
     for place in house.bus().places() {
         let id = place.2.clone();
-        match recovery::abandon(house, place, interrupted()).await {
+        match recovery::fail(house, place, &[TaskStatus::Running], interrupted()).await {
             Ok(_) => house.bus().stop(&id),
             Err(error) => tracing::warn!(task = %id, %error, "a task could not be ended; the next start will"),
         }
@@ -123,11 +136,14 @@ pub async fn drain(house: &House, patience: Duration) {
     let _ = tokio::time::timeout(TO_STOP, house.bus().is_quiet()).await;
 }
 
-/// Has somebody look for tasks of an agent, unless enough do already.
-pub(crate) fn ring(house: &House, space: &Arc<Space>, agent: &AgentId, limit: u64) {
-    if space.enlist(agent, limit) {
+/// Has somebody look for tasks of an agent, unless enough do already. Answers whether that is so: not in a space that has
+/// ended.
+pub(crate) fn ring(house: &House, space: &Arc<Space>, agent: &AgentId, limit: u64) -> bool {
+    let Some(is_wanted) = space.enlist(agent, limit) else { return false };
+    if is_wanted {
         tokio::spawn(work(house.clone(), space.clone(), agent.clone()));
     }
+    true
 }
 
 /// One worker: runs tasks until there is none it may start.
@@ -138,11 +154,14 @@ async fn work(house: House, space: Arc<Space>, agent: AgentId) {
             return space.dismiss(&agent);
         }
         match pick_next(&house, &space, &agent).await {
-            Ok(Some(picked)) => {
+            Ok(Some((picked, claim))) => {
                 if picked.more {
                     ring(&house, &space, &agent, picked.agent.settings.concurrency_limit);
                 }
-                run(&house, &space, picked).await;
+                if !run(&house, &space, picked, &claim).await {
+                    // Its row may be as it was: to pick it again at once would only do the same again.
+                    tokio::time::sleep(AFTER_FAILURE).await;
+                }
             }
             Ok(None) if space.discharge(&agent) => return worker_spaces::hand_over(&house, &space, &agent).await,
             Ok(None) => {}
@@ -155,28 +174,26 @@ async fn work(house: House, space: Arc<Space>, agent: AgentId) {
     }
 }
 
-/// Runs one task to its end, or until it is told to stop. A turn that panics harms nobody else.
-async fn run(house: &House, space: &Arc<Space>, picked: Picked) {
+/// Runs one task to its end, or until it is told to stop; answers whether that is on record. A turn that panics harms
+/// nobody else.
+async fn run(house: &House, space: &Arc<Space>, picked: Picked, claim: &Claim) -> bool {
     let (task, workspace) = (picked.task.clone(), picked.session.workspace.clone());
-    let (_listed, stop) = house.bus().list(&workspace, &task);
+    space.begun(&task.id);
     let begun = std::time::Instant::now();
-    let turn = AssertUnwindSafe(turns::take(house, space, picked, stop)).catch_unwind();
-    let outcome = turn.await;
+    let outcome = AssertUnwindSafe(turns::take(house, space, picked, &claim.stop)).catch_unwind().await;
     space.ended(&task.id, begun.elapsed(), house.now());
-    if outcome.is_ok() {
-        return;
+    if let Ok(is_kept) = outcome {
+        return is_kept;
     }
     tracing::error!(task = %task.id, "a turn panicked");
     let place = (workspace.clone(), task.project.clone(), task.id.clone());
-    let ended = match recovery::abandon(house, place, interrupted()).await {
-        // It had not even started: what is still queued would be tried again for ever.
-        Ok(None) => refuse(house, &workspace, task.clone(), interrupted()).await,
-        ended => ended.map(drop),
-    };
-    if let Err(error) = ended {
+    // It may not even have started: what is still queued would be tried again for ever.
+    let ended = recovery::fail(house, place, &[TaskStatus::Queued, TaskStatus::Running], interrupted()).await;
+    if let Err(error) = &ended {
         tracing::error!(task = %task.id, %error, "a task whose turn panicked could not be ended");
     }
     space.crashed(house).await;
     let text = format!("a turn of {} ended with a fault of the house; the log says where", task.agent.name);
     alerts::raise(house, &workspace, &task.project, Alert::WorkerCrashed, task.agent.id.as_str(), &text).await;
+    ended.is_ok()
 }

@@ -24,6 +24,7 @@ pub async fn run(house: House) {
         budgets::end_overdue_calls(&house),
         tasks::end_overdue_tasks(&house),
         worker_spaces::end_idle_spaces(&house),
+        worker_spaces::count_alerts(&house),
         worker_spaces::post_to_webhook(&house),
         purge(&house),
     );

@@ -11,8 +11,9 @@ use crate::paging::{Listed, Page};
 use crate::sessions::{self, SessionRef};
 use crate::{Ctx, Error, Result};
 use domain::Refusal;
-use domain::callers::Caller;
-use domain::messages::Message;
+use domain::callers::{Caller, Credential};
+use domain::messages::{Message, ToolUse};
+use domain::sessions::Session;
 use std::sync::Arc;
 use store::{Operation, Tx};
 
@@ -28,6 +29,21 @@ pub async fn history(ctx: &Ctx, session: SessionRef, page: Page) -> Result<Liste
     Ok(Listed::cut(items, limit, |message| vec![message.number.to_string()]))
 }
 
+impl History {
+    /// What tools were given and what they brought may be somebody's own, or hidden by an access list: it is for the
+    /// person whose agent it was, and where keys are hidden from some, for the session's creator alone.
+    fn shown(&self, message: Message, session: &Session) -> Message {
+        let is_person = matches!(self.caller.credential, Credential::User | Credential::Operator);
+        let is_own = message.author.user == self.caller.user;
+        let is_open = !session.config.acl || session.created_by == self.caller.user;
+        if is_person && is_own && is_open {
+            return message;
+        }
+        let hidden = |call: ToolUse| ToolUse { arguments: String::new(), result: None, ..call };
+        Message { calls: message.calls.into_iter().map(hidden).collect(), ..message }
+    }
+}
+
 struct History {
     caller: Arc<Caller>,
     session: SessionRef,
@@ -41,6 +57,7 @@ impl Operation for History {
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Message>> {
         let session = sessions::find(tx, &self.caller, &self.session).await?;
-        Ok(tx.scope(&session.workspace).messages(&session.id).after(self.after, self.limit).await?)
+        let found = tx.scope(&session.workspace).messages(&session.id).after(self.after, self.limit).await?;
+        Ok(found.into_iter().map(|message| self.shown(message, &session)).collect())
     }
 }

@@ -177,21 +177,6 @@ impl Operation for Find {
     }
 }
 
-/// The bare project, for somebody who changes it.
-pub(crate) struct FindManaged {
-    pub(crate) caller: Arc<Caller>,
-    pub(crate) reference: ProjectRef,
-}
-
-impl Operation for FindManaged {
-    type Output = Project;
-    type Error = Error;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Project> {
-        find_managed(tx, &self.caller, &self.reference).await
-    }
-}
-
 impl Operation for Get {
     type Output = Staffed;
     type Error = Error;

@@ -15,7 +15,7 @@ use domain::ids::{ProjectId, TaskId, WorkspaceId};
 use domain::tasks::{Task, TaskStatus, has_ended};
 use domain::times::Timestamp;
 use std::sync::Arc;
-use store::{Operation, Tx};
+use store::{Operation, QueuedFor, Tx};
 use transitions::Mover;
 
 /// A task as its project's people see it.
@@ -114,8 +114,10 @@ pub async fn cancel(ctx: &Ctx, project: ProjectRef, id: &str) -> Result<Task> {
     let (house, turn) = (ctx.house.clone(), WorkspaceId::personal(&ctx.caller.user));
     // On its own feet: once the row has moved the worker must hear of it, whether or not the caller still waits.
     let done = tokio::spawn(async move {
-        let task = house.store().write(&turn, operation).await?;
+        let (workspace, task) = house.store().write(&turn, operation).await?;
         house.bus().stop(&task.id);
+        // Its place is free, and nobody may be there to notice.
+        worker_spaces::wake_surely(&house, QueuedFor::of(&workspace, &task)).await;
         Ok(task)
     });
     done.await.unwrap_or_else(|_| Err(store::Error::BadOperation("a cancellation panicked").into()))
@@ -129,12 +131,14 @@ struct Cancel {
 }
 
 impl Operation for Cancel {
-    type Output = Task;
+    type Output = (WorkspaceId, Task);
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Task> {
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
         let (workspace, before) = find(tx, &self.caller, &self.project, &self.id).await?;
         let why = format!("cancelled by {}", self.caller.user);
-        transitions::cancel(tx, &workspace, &before, &why, Mover::Caller(&self.caller), self.now).await
+        let mover = Mover::Caller(&self.caller);
+        let task = transitions::cancel(tx, &workspace, &before, &why, mover, self.now).await?;
+        Ok((workspace, task))
     }
 }

@@ -24,15 +24,16 @@ use std::time::Instant;
 use tokio::sync::Notify;
 use tracing::Instrument;
 
-/// Runs the turn of a task, and keeps its end. Told to stop, it stops where it is: the row has moved.
-pub(crate) async fn take(house: &House, space: &Arc<Space>, picked: Picked, stop: Arc<Notify>) {
+/// Runs the turn of a task, and keeps its end; answers whether that is on record. Told to stop, it stops where it is: the row has moved.
+pub(crate) async fn take(house: &House, space: &Arc<Space>, picked: Picked, stop: &Notify) -> bool {
     let begun = Instant::now();
     let span = spans::turn(&picked);
-    carry_out(house, space, picked, stop).instrument(span).await;
+    let is_kept = carry_out(house, space, picked, stop).instrument(span).await;
     house.turns().turns.took(begun.elapsed());
+    is_kept
 }
 
-async fn carry_out(house: &House, space: &Arc<Space>, picked: Picked, stop: Arc<Notify>) {
+async fn carry_out(house: &House, space: &Arc<Space>, picked: Picked, stop: &Notify) -> bool {
     let task = picked.task.clone();
     let host = match Host::new(house, space, &picked).await {
         Ok(host) => host,
@@ -50,7 +51,7 @@ async fn carry_out(house: &House, space: &Arc<Space>, picked: Picked, stop: Arc<
     spans::ended(end.as_ref());
     if host.has_to_wait() {
         // It is in its queue as before; whoever of its agent ends next looks for it.
-        return;
+        return true;
     }
     let kept = match end {
         Some(Ok(End::Replied(answer))) => ends::replied(&host, answer).await,
@@ -59,10 +60,11 @@ async fn carry_out(house: &House, space: &Arc<Space>, picked: Picked, stop: Arc<
         Some(Err(error)) => ends::without_answer(&host, error.into_refusal().into()).await,
         None => ends::stopped(&host).await,
     };
-    if let Err(error) = kept {
-        // The row says `running` and nobody runs it: what comes next is the deadline, or the next start of the house.
+    if let Err(error) = &kept {
+        // If the row says `running`, what comes next is the deadline, or the next start of the house.
         tracing::error!(task = %task.id, %error, "the end of a turn could not be kept");
     }
+    kept.is_ok()
 }
 
 async fn run(host: &Host, picked: Picked) -> Result<End> {

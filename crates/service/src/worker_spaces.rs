@@ -8,7 +8,7 @@ mod looks;
 mod spaces;
 mod telling;
 
-pub use alerts::{Figures as AlertFigures, post_to_webhook};
+pub use alerts::{Figures as AlertFigures, count_alerts, post_to_webhook};
 pub use cache::CacheFigures;
 pub use endings::{cleanup, end_idle_spaces, end_idle_spaces_once, reset};
 pub(crate) use endings::{end_if_unused, end_own_if_unused, retire};
@@ -107,11 +107,15 @@ pub(crate) fn forget(house: &House, project: &ProjectId) {
 
 /// Has the workers of an agent look for what there is to do.
 pub(crate) async fn wake(house: &House, workspace: &WorkspaceId, project: &ProjectId, agent: &AgentId) -> Result<()> {
-    let space = open(house, workspace, project).await?;
-    space.touch(house.now());
-    let Some(agent) = house.spaces().agent(house, &space, agent).await? else { return Ok(()) };
-    bus::ring(house, &space, &agent.id, agent.settings.concurrency_limit);
-    Ok(())
+    loop {
+        let space = open(house, workspace, project).await?;
+        space.touch(house.now());
+        let Some(agent) = house.spaces().agent(house, &space, agent).await? else { return Ok(()) };
+        // One that has ended meanwhile is followed by another.
+        if bus::ring(house, &space, &agent.id, agent.settings.concurrency_limit) {
+            return Ok(());
+        }
+    }
 }
 
 /// The same for what is on disk already: it is not lost because nobody could be woken at once.

@@ -36,6 +36,13 @@ pub struct QueuedFor {
     pub agent: AgentId,
 }
 
+impl QueuedFor {
+    /// The agent of a task.
+    pub fn of(workspace: &WorkspaceId, task: &Task) -> Self {
+        Self { workspace: workspace.clone(), project: task.project.clone(), agent: task.agent.id.clone() }
+    }
+}
+
 /// Reads `project, id, session, agent, agent_name, message, message_number, reply_number, participant, user_id, status,
 /// priority, hops, created_at, started_at, ended_at, deadline_at, holder, error, sum`.
 fn read(mut row: Row, workspace: &WorkspaceId) -> Result<Task> {
@@ -254,6 +261,21 @@ impl Tasks<'_> {
                         sum
                    FROM tasks WHERE workspace = $1 AND agent = $2 AND ended_at IS NULL ORDER BY id",
                 params![self.workspace.as_str(), agent.as_str()],
+            )
+            .await?;
+        self.read_all(rows)
+    }
+
+    /// Tasks of a project that are not over, oldest first.
+    pub async fn open_of_project(&mut self, project: &ProjectId) -> Result<Vec<Task>> {
+        let rows = self
+            .tx
+            .query(
+                "SELECT project, id, session, agent, agent_name, message, message_number, reply_number, participant,
+                        user_id, status, priority, hops, created_at, started_at, ended_at, deadline_at, holder, error,
+                        sum
+                   FROM tasks WHERE workspace = $1 AND ended_at IS NULL AND project = $2 ORDER BY id",
+                params![self.workspace.as_str(), project.as_str()],
             )
             .await?;
         self.read_all(rows)

@@ -8,6 +8,7 @@ use domain::ids::WorkspaceId;
 use domain::ledger::DayCounters;
 use domain::money::Micros;
 use domain::times::Timestamp;
+use domain::worker_spaces;
 use store::Tx;
 
 pub(super) struct Scene<'a> {
@@ -27,6 +28,13 @@ pub(super) async fn tell(tx: &mut Tx, scene: &Scene<'_>, whole: &mut DayCounters
             Alert::Reached => (EventKind::BudgetReached, "budget.reached"),
         };
         let event = Event::budget(kind, scene.now, limit, whole.tally, scene.today);
+        tx.scope(scene.workspace).events().append_workspace(&event).await?;
+        let (alert, share) = match alert {
+            Alert::Warning => (worker_spaces::Alert::BudgetWarning, "four fifths"),
+            Alert::Reached => (worker_spaces::Alert::BudgetReached, "all"),
+        };
+        let text = format!("{share} of what the workspace may spend today is spent");
+        let event = Event::alert(alert, scene.workspace.as_str(), &text, None, scene.now);
         tx.scope(scene.workspace).events().append_workspace(&event).await?;
         let record = by_house(action, scene.now)
             .with("day", scene.today.day.to_string())

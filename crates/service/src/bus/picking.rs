@@ -2,18 +2,17 @@
 //! for (`starting`), in one transaction with that.
 
 use super::starting::standing;
-use crate::messages::kept;
-use crate::tasks::transitions::{Mover, put_in};
+use super::{Claim, claim};
+use crate::tasks::recovery;
 use crate::worker_spaces::Space;
 use crate::{Error, House, Result};
 use domain::Refusal;
 use domain::agents::Agent;
-use domain::ids::{AgentId, MessageId, TaskId, WorkspaceId};
+use domain::ids::{AgentId, TaskId, WorkspaceId};
 use domain::messages::Failure;
 use domain::roles::Role;
 use domain::sessions::Session;
 use domain::tasks::{Task, TaskStatus};
-use domain::times::Timestamp;
 use std::collections::HashSet;
 use std::sync::Arc;
 use store::{Operation, Tx};
@@ -30,21 +29,24 @@ pub(crate) struct Picked {
 }
 
 /// Picks the next task of an agent, if there is one and the agent's limit seems to have room.
-pub(super) async fn pick_next(house: &House, space: &Arc<Space>, agent: &AgentId) -> Result<Option<Picked>> {
+pub(super) async fn pick_next(house: &House, space: &Arc<Space>, agent: &AgentId) -> Result<Option<(Picked, Claim)>> {
     loop {
         if space.takes_no_more() {
             return Ok(None);
         }
         let Some(agent) = house.spaces().agent(house, space, agent).await? else { return Ok(None) };
         let (workspace, limit) = (space.workspace().clone(), agent.settings.concurrency_limit);
-        let look = Look { workspace, agent: agent.id.clone(), limit, taken: space.running() };
+        let look = Look { workspace, agent: agent.id.clone(), limit, taken: house.bus().claimed(&agent.id) };
         match house.store().read(look).await? {
             Seen::Nothing => return Ok(None),
-            Seen::Unfit { task, why } => refuse(house, space.workspace(), *task, why).await?,
+            Seen::Unfit { task, why } => {
+                let place = (space.workspace().clone(), task.project.clone(), task.id.clone());
+                recovery::fail(house, place, &[TaskStatus::Queued], why).await?;
+            }
             Seen::Fit { task, session, role, more } => {
                 // Another worker may have looked at the same moment.
-                if space.begun(&task.id) {
-                    return Ok(Some(Picked { task: *task, agent, session: *session, role, more }));
+                if let Some(claim) = claim(house, space.workspace(), &task) {
+                    return Ok(Some((Picked { task: *task, agent, session: *session, role, more }, claim)));
                 }
             }
         }
@@ -95,39 +97,5 @@ impl Operation for Look {
             Err(Error::Refused(refusal)) => Ok(Seen::Unfit { task: Box::new(task), why: refusal.into() }),
             Err(error) => Err(error),
         }
-    }
-}
-
-/// Fails a task that has not started and never will.
-pub(crate) async fn refuse(house: &House, workspace: &WorkspaceId, task: Task, why: Failure) -> Result<()> {
-    let (message, now) = (MessageId::generated(house.unique()), house.now());
-    let refuse = Refuse { workspace: workspace.clone(), task, why, message, now };
-    house.store().write(workspace, refuse).await
-}
-
-struct Refuse {
-    workspace: WorkspaceId,
-    task: Task,
-    why: Failure,
-    message: MessageId,
-    now: Timestamp,
-}
-
-impl Operation for Refuse {
-    type Output = ();
-    type Error = Error;
-
-    async fn run(&self, tx: &mut Tx) -> Result<()> {
-        let Self { workspace, task, now, .. } = self;
-        let Some(before) = tx.scope(workspace).tasks().get(&task.project, &task.id).await? else { return Ok(()) };
-        let Some(mut session) = tx.scope(workspace).sessions().get(&before.session).await? else { return Ok(()) };
-        if before.status != TaskStatus::Queued {
-            return Ok(());
-        }
-        let Some(after) = before.ended(TaskStatus::Failed, Some(self.why.clone()), *now) else { return Ok(()) };
-        let ending = kept::ending(&after, self.message.clone(), String::new(), *now);
-        let after = after.replied(kept::append(tx, &mut session, ending).await?);
-        put_in(tx, &mut session, &before, &after, Mover::House, *now).await?;
-        Ok(tx.scope(workspace).sessions().save(&session).await?)
     }
 }

@@ -1,13 +1,13 @@
 //! Tasks that run for longer than any should: given up, told, and their workers stopped.
 
-use super::recovery::{Place, abandon};
-use crate::worker_spaces::alerts;
+use super::recovery::{Place, fail};
+use crate::worker_spaces::{self, alerts};
 use crate::{Error, House, Result};
-use domain::tasks::{RUNNING_LONGEST_S, overdue};
+use domain::tasks::{RUNNING_LONGEST_S, TaskStatus, overdue};
 use domain::times::Timestamp;
 use domain::worker_spaces::Alert;
 use std::time::Duration;
-use store::{Operation, Tx};
+use store::{Operation, QueuedFor, Tx};
 
 const ENDED_AT_ONCE: u64 = 64;
 const AFTER_FAILURE: Duration = Duration::from_secs(60);
@@ -37,12 +37,20 @@ pub async fn end_overdue_tasks_once(house: &House) -> Result<Option<Duration>> {
         if due.is_empty() {
             return Ok(next.map(|at| Duration::from_millis(u64::try_from(at.as_ms() - now.as_ms()).unwrap_or(0))));
         }
+        let mut ended = 0;
         for place in due {
             let workspace = place.0.clone();
-            let Some(task) = abandon(house, place, overdue()).await? else { continue };
+            let Some(task) = fail(house, place, &[TaskStatus::Running], overdue()).await? else { continue };
+            ended += 1;
             house.bus().stop(&task.id);
+            // Its place is free, and nobody may be there to notice.
+            worker_spaces::wake_surely(house, QueuedFor::of(&workspace, &task)).await;
             let text = format!("a task of {} ran past its deadline and was given up", task.agent.name);
             alerts::raise(house, &workspace, &task.project, Alert::TaskOverdue, task.id.as_str(), &text).await;
+        }
+        if ended == 0 {
+            // Rows that cannot be ended would be found again at once, and for ever.
+            return Ok(Some(AFTER_FAILURE));
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) async fn recover(house: &House) -> Result<()> {
     let held = house.store().read(Held { holder: house.holder().to_owned() }).await?;
     let mut failed = 0_u64;
     for place in held {
-        failed += u64::from(abandon(house, place, interrupted()).await?.is_some());
+        failed += u64::from(fail(house, place, &[TaskStatus::Running], interrupted()).await?.is_some());
     }
     if failed > 0 {
         tracing::warn!(tasks = failed, "tasks were running when the house stopped; they are failed as interrupted");
@@ -26,11 +26,16 @@ pub(crate) async fn recover(house: &House) -> Result<()> {
     Ok(())
 }
 
-/// Fails a task if it still runs; answers it if so.
-pub(crate) async fn abandon(house: &House, place: Place, why: Failure) -> Result<Option<Task>> {
+/// Fails a task that nobody works on, if it is in one of these states; answers it if so.
+pub(crate) async fn fail(
+    house: &House,
+    place: Place,
+    states: &'static [TaskStatus],
+    why: Failure,
+) -> Result<Option<Task>> {
     let message = MessageId::generated(house.unique());
     let turn = place.0.clone();
-    house.store().write(&turn, Abandon { place, why, message, now: house.now() }).await
+    house.store().write(&turn, Fail { place, states, why, message, now: house.now() }).await
 }
 
 struct Held {
@@ -46,21 +51,22 @@ impl Operation for Held {
     }
 }
 
-struct Abandon {
+struct Fail {
     place: Place,
+    states: &'static [TaskStatus],
     why: Failure,
     message: MessageId,
     now: Timestamp,
 }
 
-impl Operation for Abandon {
+impl Operation for Fail {
     type Output = Option<Task>;
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Option<Task>> {
         let (workspace, project, id) = &self.place;
         let Some(before) = tx.scope(workspace).tasks().get(project, id).await? else { return Ok(None) };
-        if before.status != TaskStatus::Running {
+        if !self.states.contains(&before.status) {
             return Ok(None);
         }
         let Some(mut session) = tx.scope(workspace).sessions().get(&before.session).await? else { return Ok(None) };

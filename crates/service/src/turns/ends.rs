@@ -3,13 +3,14 @@
 use super::hosts::Host;
 use crate::budgets::{self, Reservation};
 use crate::messages::kept;
+use crate::tasks::recovery;
 use crate::tasks::transitions::{Mover, put_in};
-use crate::{Error, House, Result, bus};
+use crate::{Error, House, Result};
 use agent::Answer;
 use domain::Code;
 use domain::ids::{MessageId, WorkspaceId};
 use domain::ledger::CallEnd;
-use domain::messages::{Failure, MadeBy, Message};
+use domain::messages::{Failure, MadeBy, Message, ToolUse};
 use domain::tasks::{Task, TaskStatus};
 use domain::times::Timestamp;
 use domain::workspaces::Budget;
@@ -81,16 +82,19 @@ pub(super) async fn stopped(host: &Host) -> Result<()> {
     let settlement = host.settlement(open, CallEnd::Unknown).await?;
     host.figures().ended(TaskStatus::Cancelled);
     let (id, now) = (MessageId::generated(host.house().unique()), host.house().now());
-    let leave = Leave { place: place(host), shown, id, settlement, now };
+    let leave = Leave { place: place(host), shown, made: host.made(), id, settlement, now };
     host.house().store().write(host.workspace(), leave).await
 }
 
 /// A turn that could not even begin.
-pub(super) async fn failed(house: &House, workspace: &WorkspaceId, task: &Task, why: Failure) {
+pub(super) async fn failed(house: &House, workspace: &WorkspaceId, task: &Task, why: Failure) -> bool {
     house.turns().ended(TaskStatus::Failed);
-    if let Err(error) = bus::refuse(house, workspace, task.clone(), why).await {
+    let place = (workspace.clone(), task.project.clone(), task.id.clone());
+    let failed = recovery::fail(house, place, &[TaskStatus::Queued], why).await;
+    if let Err(error) = &failed {
         tracing::error!(task = %task.id, %error, "the end of a turn could not be kept");
     }
+    failed.is_ok()
 }
 
 async fn close(host: &Host, close: Close) -> Result<()> {
@@ -167,7 +171,7 @@ impl Close {
 async fn leave(tx: &mut Tx, workspace: &WorkspaceId, message: Message) -> Result<()> {
     let found = tx.scope(workspace).sessions().get(&message.session).await?;
     let Some(mut session) = found.filter(|session| session.require_active().is_ok()) else { return Ok(()) };
-    if message.content.is_empty() {
+    if message.content.is_empty() && message.calls.is_empty() {
         return Ok(());
     }
     kept::append(tx, &mut session, message).await?;
@@ -201,6 +205,8 @@ impl Operation for Close {
 struct Leave {
     place: Place,
     shown: String,
+    /// Calls of tools that were made in the step it was stopped in.
+    made: Vec<ToolUse>,
     id: MessageId,
     settlement: Option<Settlement>,
     now: Timestamp,
@@ -211,9 +217,10 @@ impl Operation for Leave {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<()> {
-        let Self { place: Place { workspace, task }, shown, id, settlement, .. } = self;
+        let Self { place: Place { workspace, task }, shown, made, id, settlement, .. } = self;
         Settlement::put(tx, settlement.as_ref(), self.now).await?;
         let Some(ended) = tx.scope(workspace).tasks().get(&task.project, &task.id).await? else { return Ok(()) };
-        leave(tx, workspace, kept::ending(&ended, id.clone(), shown.clone(), self.now)).await
+        let ending = kept::ending(&ended, id.clone(), shown.clone(), self.now);
+        leave(tx, workspace, Message { calls: made.clone(), ..ending }).await
     }
 }

@@ -19,7 +19,7 @@ use crate::sessions::SessionRef;
 use crate::worker_spaces::{Space, alerts};
 use crate::{Error, House, Result, models, prompts, rules};
 use agent::{Called, KeptCall, Outcome, ProposedCall, Step, Stopped, Ticket, ToolHost};
-use domain::agents::Agent;
+use domain::agents::{Agent, Visibility};
 use domain::events::{Earshot, Whisper};
 use domain::ids::{MessageId, WorkspaceId};
 use domain::ledger::CallEnd;
@@ -31,7 +31,7 @@ use domain::tasks::{Task, TaskStatus, has_ended, queue_full};
 use domain::worker_spaces::Alert;
 use llm::{ChatModel, Choice, Tool};
 use rights::SetAside;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tracing::Instrument;
 
@@ -60,6 +60,8 @@ struct Progress {
     shown: String,
     /// Money that is set aside for a call that has not ended.
     open: Option<Reservation>,
+    /// Calls of the step under way that were made.
+    made: Vec<ToolUse>,
     stage: Stage,
 }
 
@@ -133,6 +135,7 @@ impl Host {
             workspace: self.workspace.clone(),
             session: self.task.session.clone(),
             task: self.task.clone(),
+            is_shared: self.agent.visibility == Visibility::Shared,
             bytes_most: usize::try_from(bytes_most).unwrap_or(usize::MAX),
         };
         self.house.store().read(read).await
@@ -150,6 +153,11 @@ impl Host {
     pub(super) fn left_over(&self) -> (String, Option<Reservation>) {
         let mut progress = self.lock();
         (std::mem::take(&mut progress.shown), progress.open.take())
+    }
+
+    /// Calls that were made and are in no step yet.
+    pub(super) fn made(&self) -> Vec<ToolUse> {
+        std::mem::take(&mut self.lock().made)
     }
 
     /// The reservation behind a ticket. It stays open until its end is on record: a turn may be stopped before that, and
@@ -219,7 +227,13 @@ impl ToolHost for Host {
 
     async fn call(&self, call: &ProposedCall) -> Result<Called, Stopped> {
         self.figures().tool_called();
-        self.make(call).instrument(spans::tool(call)).await.map_err(stopped)
+        let called = self.make(call).instrument(spans::tool(call)).await.map_err(stopped)?;
+        if let Called::Answered { content, is_error } = &called {
+            let result = Some(ToolResult { content: content.clone(), is_error: *is_error });
+            let arguments = Value::Object(call.arguments.clone()).to_string();
+            self.lock().made.push(ToolUse { id: call.id.clone(), tool: call.tool.clone(), arguments, result });
+        }
+        Ok(called)
     }
 
     async fn set_aside(&self, prompt_tokens: u64, max_tokens: u64) -> Result<Ticket, Stopped> {
@@ -277,7 +291,9 @@ impl ToolHost for Host {
         if !still_runs {
             return Err(has_ended(TaskStatus::Cancelled));
         }
-        self.lock().shown.clear();
+        let mut progress = self.lock();
+        progress.shown.clear();
+        progress.made.clear();
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashSet};
 use store::{Operation, Tx};
 
 /// Messages read at once, and of how many bytes at most: more than any window holds.
-const READ_AT_ONCE: u64 = 64;
+const READ_AT_ONCE: u64 = 16;
 const MESSAGES_MOST: usize = 2_000;
 const BYTES_MOST: usize = 4 * 1024 * 1024;
 
@@ -25,6 +25,8 @@ pub(super) struct Read {
     pub(super) workspace: WorkspaceId,
     pub(super) session: SessionId,
     pub(super) task: Task,
+    /// Whether the agent has one memory for all.
+    pub(super) is_shared: bool,
     /// More would not fit into the model's window.
     pub(super) bytes_most: usize,
 }
@@ -40,8 +42,10 @@ impl Operation for Read {
         let summary = tx.scope(workspace).messages(session).newest_summary().await?;
         let covered = summary.as_ref().and_then(|summary| summary.covers).unwrap_or(0);
         let newest = self.newest(tx, covered).await?;
-        let (steps, others): (Vec<_>, Vec<_>) =
-            newest.into_iter().partition(|message| message.task.as_ref() == Some(&task.id));
+        let others = newest.into_iter().filter(|message| message.task.as_ref() != Some(&task.id)).collect();
+        // Whatever was summarised since: what this turn has done it must not do again.
+        let range = (task.talk.message_number, u64::MAX >> 1);
+        let steps = tx.scope(workspace).messages(session).of_task(&task.id, range).await?;
         let heard = before_the_turn(others, &own);
         let people: BTreeSet<&UserId> = heard.iter().chain([&own]).filter_map(asker).collect();
         let several = people.len() > 1;
@@ -49,11 +53,10 @@ impl Operation for Read {
         if let Some(summary) = summary {
             history.push(Past { number: covered, said: Said::Summary { text: summary.content } });
         }
-        let message =
-            Past { number: own.number, said: said(own.clone(), task, several).unwrap_or_else(|| asked(&own)) };
+        let message = Past { number: own.number, said: self.said(own.clone(), several).unwrap_or_else(|| asked(&own)) };
         history.extend(heard.into_iter().filter_map(|message| {
             let number = message.number;
-            said(message, task, several).map(|said| Past { number, said })
+            self.said(message, several).map(|said| Past { number, said })
         }));
         let steps = steps.into_iter().filter(|message| message.role == Role::Assistant).map(step).collect();
         Ok(Scene { history, message, steps })
@@ -105,25 +108,29 @@ fn asked(message: &Message) -> Said {
     Said::Asked { by: None, to: None, text: message.content.clone() }
 }
 
-/// How a message is told to the agent of this task; none if it is nothing to it.
-fn said(message: Message, task: &Task, several: bool) -> Option<Said> {
-    let speaker = message.author.agent.clone();
-    let is_own = speaker.as_ref().is_some_and(|agent| agent.id == task.agent.id);
-    match message.role {
-        Role::Summary => None,
-        Role::User => Some(Said::Asked {
-            by: several.then(|| message.author.user.name().to_owned()),
-            to: speaker.filter(|_| !is_own).map(|agent| agent.name),
-            text: message.content,
-        }),
-        Role::Assistant if is_own => {
-            let is_empty = message.content.is_empty() && message.calls.is_empty();
-            (!is_empty).then(|| Said::Answered(step(message)))
+impl Read {
+    /// How a message is told to the agent of this task; none if it is nothing to it.
+    fn said(&self, message: Message, several: bool) -> Option<Said> {
+        let speaker = message.author.agent.clone();
+        let is_same = speaker.as_ref().is_some_and(|agent| agent.id == self.task.agent.id);
+        // A private agent works on the things of whoever asks: what it did for others is not told to it.
+        let is_own = is_same && (self.is_shared || message.author.user == self.task.sender.user);
+        match message.role {
+            Role::Summary => None,
+            Role::User => Some(Said::Asked {
+                by: several.then(|| message.author.user.name().to_owned()),
+                to: speaker.filter(|_| !is_same).map(|agent| agent.name),
+                text: message.content,
+            }),
+            Role::Assistant if is_own => {
+                let is_empty = message.content.is_empty() && message.calls.is_empty();
+                (!is_empty).then(|| Said::Answered(step(message)))
+            }
+            Role::Assistant if message.calls.is_empty() && !message.content.is_empty() => {
+                speaker.map(|agent| Said::Overheard { agent: agent.name, text: message.content })
+            }
+            Role::Assistant => None,
         }
-        Role::Assistant if message.calls.is_empty() && !message.content.is_empty() => {
-            speaker.map(|agent| Said::Overheard { agent: agent.name, text: message.content })
-        }
-        Role::Assistant => None,
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod webhooks;
 
-pub use webhooks::post_to_webhook;
+pub use webhooks::{count_alerts, post_to_webhook};
 
 use super::telling::Tell;
 use crate::House;
@@ -22,7 +22,7 @@ const REMEMBERED_MOST: usize = 1_000;
 /// What was told lately.
 #[derive(Default)]
 pub(crate) struct Raised {
-    lately: Mutex<HashMap<(Alert, String), Timestamp>>,
+    lately: Mutex<HashMap<(Alert, ProjectId, String), Timestamp>>,
     figures: Figures,
 }
 
@@ -47,13 +47,15 @@ impl Raised {
     }
 
     /// Whether this is news; from now on it is not.
-    fn is_news(&self, alert: Alert, subject: &str, now: Timestamp) -> bool {
+    fn is_news(&self, alert: Alert, project: &ProjectId, subject: &str, now: Timestamp) -> bool {
         let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
         lately.retain(|_, at| now < at.plus_ms(QUIET_MS));
-        if lately.len() >= REMEMBERED_MOST {
-            return false;
+        if lately.len() >= REMEMBERED_MOST
+            && let Some(oldest) = lately.iter().min_by_key(|(_, at)| **at).map(|(about, _)| about.clone())
+        {
+            lately.remove(&oldest);
         }
-        lately.insert((alert, subject.to_owned()), now).is_none()
+        lately.insert((alert, project.clone(), subject.to_owned()), now).is_none()
     }
 }
 
@@ -67,7 +69,7 @@ pub(crate) async fn raise(
     text: &str,
 ) {
     let (raised, now) = (&house.spaces().alerts, house.now());
-    if !raised.is_news(alert, subject, now) {
+    if !raised.is_news(alert, project, subject, now) {
         return;
     }
     tracing::warn!(alert = alert.as_str(), %workspace, %project, subject, "alert");

@@ -4,8 +4,10 @@
 use super::{Space, Spaces, looks};
 use crate::projects::{self, ProjectRef};
 use crate::{Ctx, Error, House, Result, rules, tasks};
+use domain::audit::AuditRecord;
 use domain::callers::Caller;
 use domain::ids::{AgentId, ProjectId, TaskId, UserId, WorkspaceId};
+use domain::projects::Project;
 use domain::tasks::TaskStatus;
 use domain::times::Timestamp;
 use domain::worker_spaces::SpaceStatus;
@@ -23,32 +25,40 @@ const A_LITTLE: Duration = Duration::from_millis(10);
 /// Ends the worker space of a project: what runs may finish for half a minute, what is queued is cancelled.
 pub async fn cleanup(ctx: &Ctx, project: ProjectRef) -> Result<looks::SpaceView> {
     ctx.caller.require_person()?;
-    let caller = ctx.caller.clone();
-    let found = ctx.house.store().read(projects::FindManaged { caller, reference: project.clone() }).await?;
+    let found = ask(ctx, project.clone(), Wish::Cleanup).await?;
     let house = ctx.house.clone();
     // On its own feet: it goes on whether or not the caller waits.
     let ending = tokio::spawn(async move {
-        let queued = QueuedIn { workspace: found.workspace.clone(), project: found.id.clone() };
+        // Before anything is cancelled: from here on nothing starts in it.
+        let space = house.spaces().get(&found.id).filter(|space| space.move_to(&house, SpaceStatus::Cleaning));
+        let queued =
+            InState { workspace: found.workspace.clone(), project: found.id.clone(), state: TaskStatus::Queued };
         let queued = house.store().read(queued).await?;
         cancel_all(&house, (&found.workspace, &found.id), queued, ENDED).await;
-        match house.spaces().get(&found.id) {
-            Some(space) => end(&house, &space, GRACE).await,
-            None => Ok(()),
+        if let Some(space) = space {
+            finish(&house, &space, GRACE).await;
         }
+        // What has come in meanwhile finds another space.
+        super::resume_project(&house, &found.id).await
     });
     ending.await.unwrap_or_else(|_| Err(store::Error::BadOperation("a cleanup panicked").into()))?;
     looks::look(ctx, project).await
 }
 
-/// Stops everything in a worker space now and begins it anew. For admins.
+/// Stops everything that runs in a project now, and begins its space anew with what is queued. For admins.
 pub async fn reset(ctx: &Ctx, project: ProjectRef) -> Result<looks::SpaceView> {
     ctx.caller.require_admin()?;
-    let found = ctx.house.store().read(FindAnywhere { caller: ctx.caller.clone(), reference: project }).await?;
+    let found = ask(ctx, project, Wish::Reset).await?;
     let house = ctx.house.clone();
     let (workspace, id) = (found.workspace.clone(), found.id.clone());
     let again = tokio::spawn(async move {
-        if let Some(space) = house.spaces().get(&id) {
-            end(&house, &space, Duration::ZERO).await?;
+        let space = house.spaces().get(&id).filter(|space| space.move_to(&house, SpaceStatus::Cleaning));
+        // Whatever space it runs in: one may be ending already.
+        let running = InState { workspace: workspace.clone(), project: id.clone(), state: TaskStatus::Running };
+        let running = house.store().read(running).await?;
+        cancel_all(&house, (&workspace, &id), running, ENDED).await;
+        if let Some(space) = space {
+            finish(&house, &space, Duration::ZERO).await;
         }
         super::open(&house, &workspace, &id).await?;
         super::resume_project(&house, &id).await
@@ -57,17 +67,32 @@ pub async fn reset(ctx: &Ctx, project: ProjectRef) -> Result<looks::SpaceView> {
     looks::view(&ctx.house, &found).await
 }
 
-/// An admin resets any project of the house, by its id, or by its name among those they see.
-struct FindAnywhere {
-    caller: Arc<Caller>,
-    reference: ProjectRef,
+#[derive(Clone, Copy, PartialEq)]
+enum Wish {
+    /// By whoever manages the project.
+    Cleanup,
+    /// By an admin, whatever the project: by its id, or by its name among those they see.
+    Reset,
 }
 
-impl Operation for FindAnywhere {
-    type Output = domain::projects::Project;
-    type Error = Error;
+/// Finds the project and puts on record who wants what of it.
+async fn ask(ctx: &Ctx, reference: ProjectRef, wish: Wish) -> Result<Project> {
+    let operation = Ask { caller: ctx.caller.clone(), reference, wish, now: ctx.now() };
+    ctx.house.store().write(&WorkspaceId::personal(&ctx.caller.user), operation).await
+}
 
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
+struct Ask {
+    caller: Arc<Caller>,
+    reference: ProjectRef,
+    wish: Wish,
+    now: Timestamp,
+}
+
+impl Ask {
+    async fn find(&self, tx: &mut Tx) -> Result<Project> {
+        if self.wish == Wish::Cleanup {
+            return projects::find_managed(tx, &self.caller, &self.reference).await;
+        }
         if let Ok(id) = ProjectId::parse(&self.reference.id_or_name)
             && let Some(found) = tx.project_anywhere(&id).await?
         {
@@ -77,11 +102,24 @@ impl Operation for FindAnywhere {
     }
 }
 
-/// Lets what runs finish for a while, cancels the rest, frees what the space holds.
-async fn end(house: &House, space: &Arc<Space>, grace: Duration) -> Result<()> {
-    if !space.move_to(house, SpaceStatus::Cleaning) {
-        return Ok(());
+impl Operation for Ask {
+    type Output = Project;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Project> {
+        let project = self.find(tx).await?;
+        let action = match self.wish {
+            Wish::Cleanup => "worker_space.cleanup",
+            Wish::Reset => "worker_space.reset",
+        };
+        let record = AuditRecord::new(&self.caller, action, self.now).with("project", project.id.as_str());
+        tx.scope(&project.workspace).audit().append(record);
+        Ok(project)
     }
+}
+
+/// Lets what runs in a space that takes no more finish for a while, cancels the rest, frees what it holds.
+async fn finish(house: &House, space: &Arc<Space>, grace: Duration) {
     if tokio::time::timeout(grace, space.is_quiet()).await.is_err() {
         // Those of this space only: another may have begun meanwhile.
         cancel_all(house, (space.workspace(), space.project()), space.running(), ENDED).await;
@@ -90,7 +128,6 @@ async fn end(house: &House, space: &Arc<Space>, grace: Duration) -> Result<()> {
     }
     house.spaces().cache.clear(space.project());
     space.move_to(house, SpaceStatus::Stopped);
-    Ok(())
 }
 
 /// Cancels tasks because of what happened to their agent or space; one that has ended meanwhile stays as it is.
@@ -110,20 +147,19 @@ async fn cancel_all(
     }
 }
 
-struct QueuedIn {
+struct InState {
     workspace: WorkspaceId,
     project: ProjectId,
+    state: TaskStatus,
 }
 
-impl Operation for QueuedIn {
+impl Operation for InState {
     type Output = Vec<TaskId>;
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<TaskId>> {
-        const MOST: u64 = 100_000;
-        let queued = Some(TaskStatus::Queued);
-        let found = tx.scope(&self.workspace).tasks().page(&self.project, queued, "", MOST).await?;
-        Ok(found.into_iter().map(|task| task.id).collect())
+        let open = tx.scope(&self.workspace).tasks().open_of_project(&self.project).await?;
+        Ok(open.into_iter().filter(|task| task.status == self.state).map(|task| task.id).collect())
     }
 }
 
@@ -220,9 +256,12 @@ pub async fn end_idle_spaces_once(house: &House) -> Result<Option<Duration>> {
     Ok(next)
 }
 
-/// Ends a space that nobody seems to need. A message may have come in at the last moment: it may run, or finds the next.
+/// Ends a space that nobody seems to need, unless something has begun to run. A message may have come in at the last
+/// moment: it finds the next.
 async fn end_unused(house: &House, space: &Arc<Space>) -> Result<()> {
-    end(house, space, GRACE).await?;
+    if space.close_if_quiet(house) {
+        finish(house, space, GRACE).await;
+    }
     if has_work(house, space).await? {
         super::resume_project(house, space.project()).await?;
     }

@@ -138,7 +138,7 @@ impl Space {
                     self.move_to(house, SpaceStatus::Ready);
                 } else {
                     // To those who watch nothing has changed: it was said to be there.
-                    self.lock().status = SpaceStatus::Ready;
+                    self.lock().move_to(SpaceStatus::Ready);
                 }
                 house.spaces().began.notify_one();
                 Ok::<_, Error>(())
@@ -149,14 +149,20 @@ impl Space {
 
     /// Moves on to another state and tells of it; answers whether that could be.
     pub(crate) fn move_to(self: &Arc<Self>, house: &House, status: SpaceStatus) -> bool {
+        let moved = self.lock().move_to(status);
+        self.moved(house, status, moved)
+    }
+
+    /// Begins to end, but only if nothing runs here.
+    pub(crate) fn close_if_quiet(self: &Arc<Self>, house: &House) -> bool {
         let moved = {
             let mut state = self.lock();
-            let may = state.status.may_become(status);
-            if may {
-                state.status = status;
-            }
-            may
+            state.running.is_empty() && state.move_to(SpaceStatus::Cleaning)
         };
+        self.moved(house, SpaceStatus::Cleaning, moved)
+    }
+
+    fn moved(self: &Arc<Self>, house: &House, status: SpaceStatus, moved: bool) -> bool {
         if moved {
             tracing::debug!(project = %self.project, status = status.as_str(), "a worker space has moved on");
             // Told beside the work: nobody waits for it, and what is lost with the process was about the process.
@@ -179,17 +185,17 @@ impl Space {
         }
     }
 
-    /// Whether another worker of an agent is to begin.
-    pub(crate) fn enlist(&self, agent: &AgentId, limit: u64) -> bool {
+    /// Whether another worker of an agent is to begin; none if nobody begins here any more.
+    pub(crate) fn enlist(&self, agent: &AgentId, limit: u64) -> Option<bool> {
         let mut state = self.lock();
         if matches!(state.status, SpaceStatus::Cleaning | SpaceStatus::Stopped) {
-            return false;
+            return None;
         }
         let line = state.lines.entry(agent.clone()).or_default();
         line.rung = true;
         let wanted = line.workers < limit && !line.retired;
         line.workers += u64::from(wanted);
-        wanted
+        Some(wanted)
     }
 
     /// A worker looks now: what was rung for until here is seen to.
@@ -222,9 +228,8 @@ impl Space {
         }
     }
 
-    /// A worker takes a task; answers whether no other has.
-    pub(crate) fn begun(&self, task: &TaskId) -> bool {
-        self.lock().running.insert(task.clone())
+    pub(crate) fn begun(&self, task: &TaskId) {
+        self.lock().running.insert(task.clone());
     }
 
     pub(crate) fn ended(&self, task: &TaskId, took: Duration, now: Timestamp) {
@@ -283,6 +288,14 @@ impl Space {
 }
 
 impl State {
+    fn move_to(&mut self, status: SpaceStatus) -> bool {
+        let may = self.status.may_become(status);
+        if may {
+            self.status = status;
+        }
+        may
+    }
+
     fn let_go(&mut self, agent: &AgentId) {
         let Some(line) = self.lines.get_mut(agent) else { return };
         line.workers = line.workers.saturating_sub(1);

@@ -12,7 +12,19 @@ const TRIES: u32 = 3;
 const PATIENCE: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Counts every alert of the house and posts it if the configuration names a webhook. Runs until it is dropped; those
+/// Counts every alert of the house. Runs until it is dropped.
+pub async fn count_alerts(house: &House) {
+    let mut alerts = house.store().watch_alerts();
+    loop {
+        if let News::Event(event) = alerts.next().await
+            && let Some(alert) = kind(&event)
+        {
+            count(house, alert);
+        }
+    }
+}
+
+/// Posts every alert of the house if the configuration names a webhook. Runs until it is dropped; those
 /// that come faster than they can be posted are left out.
 pub async fn post_to_webhook(house: &House) {
     let mut alerts = house.store().watch_alerts();
@@ -21,9 +33,6 @@ pub async fn post_to_webhook(house: &House) {
     let client = client.inspect_err(|error| tracing::warn!(%error, "alerts cannot be posted")).ok();
     loop {
         let News::Event(event) = alerts.next().await else { continue };
-        if let Some(alert) = kind(&event) {
-            count(house, alert);
-        }
         let Ok(rules) = rules::in_force(house).await else { continue };
         if let (Some(client), Some(address)) = (&client, &rules.house.alerts.webhook) {
             post(client, address, &event).await;
