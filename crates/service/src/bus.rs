@@ -1,6 +1,7 @@
 //! Workers: who runs the tasks of an agent. Rows say what there is to do (ADR 0024); this only sees to it that somebody
 //! looks. Never more workers of an agent than its limit, and none while there is nothing to do.
 
+mod picking;
 mod starting;
 
 use crate::tasks::recovery::{self, Place};
@@ -10,8 +11,9 @@ use domain::ids::{AgentId, ProjectId, SessionId, TaskId, WorkspaceId};
 use domain::tasks::{Task, interrupted};
 use domain::worker_spaces::Alert;
 use futures_util::FutureExt;
-use starting::start_next;
-pub(crate) use starting::{Started, standing};
+use picking::pick_next;
+pub(crate) use picking::{Picked, refuse};
+pub(crate) use starting::{Start, standing};
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -135,12 +137,12 @@ async fn work(house: House, space: Arc<Space>, agent: AgentId) {
         if house.authority().is_closing() {
             return space.dismiss(&agent);
         }
-        match start_next(&house, &space, &agent).await {
-            Ok(Some(started)) => {
-                if started.more {
-                    ring(&house, &space, &agent, started.agent.settings.concurrency_limit);
+        match pick_next(&house, &space, &agent).await {
+            Ok(Some(picked)) => {
+                if picked.more {
+                    ring(&house, &space, &agent, picked.agent.settings.concurrency_limit);
                 }
-                run(&house, &space, started).await;
+                run(&house, &space, picked).await;
             }
             Ok(None) if space.discharge(&agent) => return worker_spaces::hand_over(&house, &space, &agent).await,
             Ok(None) => {}
@@ -154,12 +156,11 @@ async fn work(house: House, space: Arc<Space>, agent: AgentId) {
 }
 
 /// Runs one task to its end, or until it is told to stop. A turn that panics harms nobody else.
-async fn run(house: &House, space: &Arc<Space>, started: Started) {
-    let (task, workspace) = (started.task.clone(), started.session.workspace.clone());
+async fn run(house: &House, space: &Arc<Space>, picked: Picked) {
+    let (task, workspace) = (picked.task.clone(), picked.session.workspace.clone());
     let (_listed, stop) = house.bus().list(&workspace, &task);
     let begun = std::time::Instant::now();
-    space.begun(&task.id);
-    let turn = AssertUnwindSafe(turns::take(house, space, started, stop)).catch_unwind();
+    let turn = AssertUnwindSafe(turns::take(house, space, picked, stop)).catch_unwind();
     let outcome = turn.await;
     space.ended(&task.id, begun.elapsed(), house.now());
     if outcome.is_ok() {
@@ -167,7 +168,12 @@ async fn run(house: &House, space: &Arc<Space>, started: Started) {
     }
     tracing::error!(task = %task.id, "a turn panicked");
     let place = (workspace.clone(), task.project.clone(), task.id.clone());
-    if let Err(error) = recovery::abandon(house, place, interrupted()).await {
+    let ended = match recovery::abandon(house, place, interrupted()).await {
+        // It had not even started: what is still queued would be tried again for ever.
+        Ok(None) => refuse(house, &workspace, task.clone(), interrupted()).await,
+        ended => ended.map(drop),
+    };
+    if let Err(error) = ended {
         tracing::error!(task = %task.id, %error, "a task whose turn panicked could not be ended");
     }
     space.crashed(house).await;

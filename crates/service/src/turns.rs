@@ -12,7 +12,7 @@ mod watched;
 pub use figures::{Asked, Figures, Took};
 pub use spans::TARGET as SPANS;
 
-use crate::bus::Started;
+use crate::bus::Picked;
 use crate::worker_spaces::Space;
 use crate::{House, Result, rules};
 use agent::{End, Profile, Turn};
@@ -24,30 +24,34 @@ use std::time::Instant;
 use tokio::sync::Notify;
 use tracing::Instrument;
 
-/// Runs the turn of a task that has started, and keeps its end. Told to stop, it stops where it is: the row has moved.
-pub(crate) async fn take(house: &House, space: &Arc<Space>, started: Started, stop: Arc<Notify>) {
+/// Runs the turn of a task, and keeps its end. Told to stop, it stops where it is: the row has moved.
+pub(crate) async fn take(house: &House, space: &Arc<Space>, picked: Picked, stop: Arc<Notify>) {
     let begun = Instant::now();
-    let span = spans::turn(&started);
-    carry_out(house, space, started, stop).instrument(span).await;
+    let span = spans::turn(&picked);
+    carry_out(house, space, picked, stop).instrument(span).await;
     house.turns().turns.took(begun.elapsed());
 }
 
-async fn carry_out(house: &House, space: &Arc<Space>, started: Started, stop: Arc<Notify>) {
-    let task = started.task.clone();
-    let host = match Host::new(house, space, &started).await {
+async fn carry_out(house: &House, space: &Arc<Space>, picked: Picked, stop: Arc<Notify>) {
+    let task = picked.task.clone();
+    let host = match Host::new(house, space, &picked).await {
         Ok(host) => host,
         Err(error) => {
             let refusal = error.into_refusal();
             spans::failed(refusal.code);
-            return ends::failed(house, &started.session.workspace, &task, refusal.into()).await;
+            return ends::failed(house, &picked.session.workspace, &task, refusal.into()).await;
         }
     };
     let end = tokio::select! {
         biased;
         () = stop.notified() => None,
-        end = run(&host, started) => Some(end),
+        end = run(&host, picked) => Some(end),
     };
     spans::ended(end.as_ref());
+    if host.has_to_wait() {
+        // It is in its queue as before; whoever of its agent ends next looks for it.
+        return;
+    }
     let kept = match end {
         Some(Ok(End::Replied(answer))) => ends::replied(&host, answer).await,
         Some(Ok(End::Parked)) => ends::parked(&host).await,
@@ -61,10 +65,14 @@ async fn carry_out(house: &House, space: &Arc<Space>, started: Started, stop: Ar
     }
 }
 
-async fn run(host: &Host, started: Started) -> Result<End> {
+async fn run(host: &Host, picked: Picked) -> Result<End> {
     let scene = host.scene().await?;
+    if !scene.steps.is_empty() {
+        // It goes on with calls that were waited for, before any model is asked.
+        host.start(None).await?;
+    }
     let rules = rules::in_force(host.house()).await?;
-    let Started { agent, .. } = started;
+    let Picked { agent, .. } = picked;
     let settings = &agent.settings;
     let turn = Turn {
         profile: Profile {

@@ -228,8 +228,8 @@ impl Tasks<'_> {
         row.map_or(Ok(0), |mut row| row.count())
     }
 
-    /// The task of an agent that is next: of the highest priority the oldest.
-    pub async fn next_of(&mut self, agent: &AgentId) -> Result<Option<Task>> {
+    /// The tasks of an agent that are next: those of the highest priority first, then the oldest.
+    pub async fn next_of(&mut self, agent: &AgentId, limit: u64) -> Result<Vec<Task>> {
         let rows = self
             .tx
             .query(
@@ -237,11 +237,11 @@ impl Tasks<'_> {
                         user_id, status, priority, hops, created_at, started_at, ended_at, deadline_at, holder, error,
                         sum
                    FROM tasks WHERE workspace = $1 AND agent = $2 AND status = 'queued' AND ended_at IS NULL
-                  ORDER BY priority DESC, id LIMIT 1",
-                params![self.workspace.as_str(), agent.as_str()],
+                  ORDER BY priority DESC, id LIMIT $3",
+                params![self.workspace.as_str(), agent.as_str(), limit],
             )
             .await?;
-        Ok(self.read_all(rows)?.pop())
+        self.read_all(rows)
     }
 
     /// Tasks of an agent that are not over, oldest first.

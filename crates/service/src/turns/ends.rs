@@ -3,9 +3,8 @@
 use super::hosts::Host;
 use crate::budgets::{self, Reservation};
 use crate::messages::kept;
-use crate::tasks::recovery;
 use crate::tasks::transitions::{Mover, put_in};
-use crate::{Error, House, Result};
+use crate::{Error, House, Result, bus};
 use agent::Answer;
 use domain::Code;
 use domain::ids::{MessageId, WorkspaceId};
@@ -89,8 +88,7 @@ pub(super) async fn stopped(host: &Host) -> Result<()> {
 /// A turn that could not even begin.
 pub(super) async fn failed(house: &House, workspace: &WorkspaceId, task: &Task, why: Failure) {
     house.turns().ended(TaskStatus::Failed);
-    let place = (workspace.clone(), task.project.clone(), task.id.clone());
-    if let Err(error) = recovery::abandon(house, place, why).await {
+    if let Err(error) = bus::refuse(house, workspace, task.clone(), why).await {
         tracing::error!(task = %task.id, %error, "the end of a turn could not be kept");
     }
 }
@@ -119,10 +117,12 @@ fn is_passing(error: &Error) -> bool {
     matches!(error.code(), Code::StorageFull | Code::Unavailable | Code::QueueFull)
 }
 
-/// The end of a turn of a task that still runs; of one that does not, only the money.
+/// The end of a turn of a task that is still this turn's; of one that is not, only the money.
 #[derive(Clone)]
 struct Close {
     place: Place,
+    /// The state it is in, unless somebody else has moved it: a turn may fail before it has started.
+    expected: TaskStatus,
     status: TaskStatus,
     why: Option<Failure>,
     message: Option<Message>,
@@ -138,7 +138,15 @@ impl Close {
         message: Option<Message>,
         settlement: Option<Settlement>,
     ) -> Self {
-        Self { place: place(host), status, why, message, settlement, now: host.house().now() }
+        Self {
+            place: place(host),
+            expected: host.expected(),
+            status,
+            why,
+            message,
+            settlement,
+            now: host.house().now(),
+        }
     }
 
     fn after(&self, before: &Task) -> Option<Task> {
@@ -175,7 +183,7 @@ impl Operation for Close {
         let Place { workspace, task } = &self.place;
         Settlement::put(tx, self.settlement.as_ref(), self.now).await?;
         let Some(before) = tx.scope(workspace).tasks().get(&task.project, &task.id).await? else { return Ok(None) };
-        if before.status != TaskStatus::Running {
+        if before.status != self.expected {
             self.leave_words(tx, &before).await?;
             return Ok(None);
         }

@@ -12,8 +12,8 @@ use super::keeping::{KeepMessage, KeepResults, KeepSummary};
 use super::scenes::{self, Scene};
 use super::spans;
 use super::watched::Watched;
-use crate::budgets::{self, Reservation, ReserveCall};
-use crate::bus::Started;
+use crate::budgets::{self, Reservation, Reserve, ReserveCall};
+use crate::bus::{Picked, Start};
 use crate::messages::kept;
 use crate::sessions::SessionRef;
 use crate::worker_spaces::{Space, alerts};
@@ -27,7 +27,7 @@ use domain::messages::{MadeBy, Message, Role, ToolResult, ToolUse};
 use domain::money::Micros;
 use domain::prices::Usage;
 use domain::roles::Role as UserRole;
-use domain::tasks::{Task, TaskStatus, has_ended};
+use domain::tasks::{Task, TaskStatus, has_ended, queue_full};
 use domain::worker_spaces::Alert;
 use llm::{ChatModel, Choice, Tool};
 use rights::SetAside;
@@ -60,21 +60,34 @@ struct Progress {
     shown: String,
     /// Money that is set aside for a call that has not ended.
     open: Option<Reservation>,
+    stage: Stage,
+}
+
+/// How far the task has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+enum Stage {
+    /// It is queued as far as anybody knows.
+    #[default]
+    Picked,
+    /// Its row says that it runs.
+    Started,
+    /// The agent's limit had no room for it.
+    Deferred,
 }
 
 impl Host {
-    pub(super) async fn new(house: &House, space: &Arc<Space>, started: &Started) -> Result<Self> {
+    pub(super) async fn new(house: &House, space: &Arc<Space>, picked: &Picked) -> Result<Self> {
         let rules = rules::in_force(house).await?;
         let table = models::table(house, &rules)?;
-        let choice = table.choose(&started.agent.settings.model)?;
+        let choice = table.choose(&picked.agent.settings.model)?;
         Ok(Self {
             house: house.clone(),
             space: space.clone(),
-            task: started.task.clone(),
-            agent: started.agent.clone(),
-            workspace: started.session.workspace.clone(),
-            earshot: Earshot::of(&started.session),
-            role: started.role.clone(),
+            task: picked.task.clone(),
+            agent: picked.agent.clone(),
+            workspace: picked.session.workspace.clone(),
+            earshot: Earshot::of(&picked.session),
+            role: picked.role.clone(),
             model: Arc::new(Watched::new(house, table.model(&choice), table.kind(&choice))),
             choice,
             progress: Mutex::default(),
@@ -221,7 +234,6 @@ impl ToolHost for Host {
         };
         let ctx = self.acting(self.role.clone());
         let (reservation, reserve) = budgets::prepare(&ctx, call).await.map_err(stopped)?;
-        let operation = SetAside { reserve, workspace: self.workspace.clone(), task: self.task.clone() };
         let ticket = Ticket(reservation.id.clone());
         {
             // Before it is written: a turn that is stopped meanwhile has to settle what may have been set aside.
@@ -229,7 +241,7 @@ impl ToolHost for Host {
             progress.open = Some(reservation);
             progress.shown.clear();
         }
-        let outcome = self.house.store().write(&self.workspace, operation).await;
+        let outcome = self.pay(reserve).await;
         self.house.budgets().count(&outcome);
         if let Err(Error::Refused(_)) = &outcome {
             self.settled(&ticket);
@@ -301,6 +313,40 @@ impl ToolHost for Host {
 }
 
 impl Host {
+    /// Sets money aside; with the first of it the task starts.
+    async fn pay(&self, reserve: Reserve) -> Result<()> {
+        if self.stage() == Stage::Started {
+            let (workspace, task) = (self.workspace.clone(), self.task.clone());
+            return self.house.store().write(&self.workspace, SetAside { reserve, workspace, task }).await;
+        }
+        self.start(Some(reserve)).await
+    }
+
+    /// Says that the task runs, if its agent's limit has room.
+    pub(super) async fn start(&self, reserve: Option<Reserve>) -> Result<()> {
+        let (workspace, task) = (self.workspace.clone(), self.task.clone());
+        let (holder, now) = (self.house.holder().to_owned(), self.house.now());
+        let limit = self.agent.settings.concurrency_limit;
+        let start = Start { workspace, task, limit, holder, reserve, now };
+        let has_started = self.house.store().write(&self.workspace, start).await?;
+        self.lock().stage = if has_started { Stage::Started } else { Stage::Deferred };
+        if has_started { Ok(()) } else { Err(queue_full(limit).into()) }
+    }
+
+    fn stage(&self) -> Stage {
+        self.lock().stage
+    }
+
+    /// Whether the task goes back to its queue, with nothing done.
+    pub(super) fn has_to_wait(&self) -> bool {
+        self.stage() == Stage::Deferred
+    }
+
+    /// The state that the task's row is in, unless somebody else has moved it.
+    pub(super) fn expected(&self) -> TaskStatus {
+        if self.stage() == Stage::Started { TaskStatus::Running } else { TaskStatus::Queued }
+    }
+
     pub(super) async fn answered_well(&self, usage: Usage) {
         self.figures().used(usage);
         self.provider_answered(true).await;

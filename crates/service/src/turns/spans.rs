@@ -5,7 +5,7 @@
 
 use super::figures::Asked;
 use crate::Error;
-use crate::bus::Started;
+use crate::bus::Picked;
 use agent::{End, ProposedCall};
 use domain::Code;
 use llm::{Reply, Request, Stop};
@@ -17,8 +17,8 @@ pub const TARGET: &str = "longhouse::turns";
 const NAME_LONGEST: usize = 128;
 
 /// The whole turn. It is for a task, whoever's request happened to wake the worker.
-pub(super) fn turn(started: &Started) -> Span {
-    let task = &started.task;
+pub(super) fn turn(picked: &Picked) -> Span {
+    let task = &picked.task;
     tracing::trace_span!(
         target: TARGET,
         parent: None,
@@ -30,7 +30,7 @@ pub(super) fn turn(started: &Started) -> Span {
         gen_ai.agent.id = %task.agent.id,
         gen_ai.conversation.id = %task.session,
         longhouse.task = %task.id,
-        longhouse.workspace = %started.session.workspace,
+        longhouse.workspace = %picked.session.workspace,
         longhouse.project = %task.project,
         longhouse.turn.end = Empty,
         error.type = Empty,

@@ -16,6 +16,7 @@ use tasks::transitions::{self, Mover};
 
 /// How long running tasks may go on when their space ends.
 const GRACE: Duration = Duration::from_secs(30);
+const ENDED: &str = "cancelled: its worker space was ended";
 const AFTER_FAILURE: Duration = Duration::from_secs(60);
 const A_LITTLE: Duration = Duration::from_millis(10);
 
@@ -27,11 +28,13 @@ pub async fn cleanup(ctx: &Ctx, project: ProjectRef) -> Result<looks::SpaceView>
     let house = ctx.house.clone();
     // On its own feet: it goes on whether or not the caller waits.
     let ending = tokio::spawn(async move {
-        let space = super::open(&house, &found.workspace, &found.id).await?;
         let queued = QueuedIn { workspace: found.workspace.clone(), project: found.id.clone() };
         let queued = house.store().read(queued).await?;
-        cancel_all(&house, &space, queued, "cancelled: its worker space was ended").await;
-        end(&house, &space, GRACE).await
+        cancel_all(&house, (&found.workspace, &found.id), queued, ENDED).await;
+        match house.spaces().get(&found.id) {
+            Some(space) => end(&house, &space, GRACE).await,
+            None => Ok(()),
+        }
     });
     ending.await.unwrap_or_else(|_| Err(store::Error::BadOperation("a cleanup panicked").into()))?;
     looks::look(ctx, project).await
@@ -81,7 +84,7 @@ async fn end(house: &House, space: &Arc<Space>, grace: Duration) -> Result<()> {
     }
     if tokio::time::timeout(grace, space.is_quiet()).await.is_err() {
         // Those of this space only: another may have begun meanwhile.
-        cancel_all(house, space, space.running(), "cancelled: its worker space was ended").await;
+        cancel_all(house, (space.workspace(), space.project()), space.running(), ENDED).await;
         // A turn that is told to stop does so at its next wait.
         let _ = tokio::time::timeout(GRACE, space.is_quiet()).await;
     }
@@ -91,11 +94,16 @@ async fn end(house: &House, space: &Arc<Space>, grace: Duration) -> Result<()> {
 }
 
 /// Cancels tasks because of what happened to their agent or space; one that has ended meanwhile stays as it is.
-async fn cancel_all(house: &House, space: &Space, tasks: Vec<TaskId>, why: &'static str) {
+async fn cancel_all(
+    house: &House,
+    (workspace, project): (&WorkspaceId, &ProjectId),
+    tasks: impl IntoIterator<Item = TaskId>,
+    why: &'static str,
+) {
     for id in tasks {
-        let (workspace, project) = (space.workspace().clone(), space.project().clone());
-        let cancel = Cancel { workspace, project, id: id.clone(), why, now: house.now() };
-        match house.store().write(space.workspace(), cancel).await {
+        let (now, id_here) = (house.now(), id.clone());
+        let cancel = Cancel { workspace: workspace.clone(), project: project.clone(), id: id_here, why, now };
+        match house.store().write(workspace, cancel).await {
             Ok(()) => house.bus().stop(&id),
             Err(error) => tracing::debug!(task = %id, %error, "a task was not cancelled"),
         }
@@ -145,10 +153,16 @@ pub(crate) fn retire(house: &House, workspace: &WorkspaceId, project: &ProjectId
     space.retire(agent);
     let (house, workspace, agent) = (house.clone(), workspace.clone(), agent.clone());
     tokio::spawn(async move {
-        tokio::time::sleep(GRACE).await;
-        let open = house.store().read(OpenOf { workspace, agent }).await;
+        let mut authority = house.authority().watch();
+        let closing = async { while !house.authority().is_closing() && authority.changed().await.is_ok() {} };
+        // A house that closes ends its tasks itself, and nobody may hold it open meanwhile.
+        if tokio::time::timeout(GRACE, closing).await.is_ok() {
+            return;
+        }
+        let open = house.store().read(OpenOf { workspace: workspace.clone(), agent }).await;
+        let why = "cancelled: its agent was deleted";
         match open {
-            Ok(open) => cancel_all(&house, &space, open, "cancelled: its agent was deleted").await,
+            Ok(open) => cancel_all(&house, (&workspace, space.project()), open, why).await,
             Err(error) => tracing::warn!(%error, "tasks of a deleted agent could not be looked for"),
         }
     });

@@ -111,8 +111,8 @@ impl Space {
     }
 
     /// The tasks that run here.
-    pub(crate) fn running(&self) -> Vec<TaskId> {
-        self.lock().running.iter().cloned().collect()
+    pub(crate) fn running(&self) -> HashSet<TaskId> {
+        self.lock().running.clone()
     }
 
     pub(crate) fn runs_nothing(&self) -> bool {
@@ -222,8 +222,9 @@ impl Space {
         }
     }
 
-    pub(crate) fn begun(&self, task: &TaskId) {
-        self.lock().running.insert(task.clone());
+    /// A worker takes a task; answers whether no other has.
+    pub(crate) fn begun(&self, task: &TaskId) -> bool {
+        self.lock().running.insert(task.clone())
     }
 
     pub(crate) fn ended(&self, task: &TaskId, took: Duration, now: Timestamp) {

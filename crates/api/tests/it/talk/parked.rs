@@ -5,6 +5,7 @@ use domain::ids::TaskId;
 use domain::tasks::TaskStatus;
 use serde_json::json;
 use service::tasks::{end_overdue_tasks_once, resume};
+use testkit::Turn;
 
 impl Talk {
     /// A task that waits, and whose turn is over.
@@ -44,6 +45,21 @@ async fn a_task_that_waits_holds_no_place_and_goes_on_after_a_restart() {
     assert_eq!(history.last().unwrap()["content"], "You said: wait for me", "{history:?}");
     assert_eq!(talk.resumed(&task).await.unwrap_err().code().as_str(), "TASK_ENDED");
     talk.spent().await;
+}
+
+#[tokio::test]
+async fn a_turn_whose_task_was_moved_behind_its_back_does_and_keeps_nothing_more() {
+    let talk = Talk::new().await;
+    let write = json!({"action": "write", "key": "late", "value": "x"});
+    talk.provider.script(vec![Turn::say("I write.").and_call("shared_context", write), Turn::say("never asked for")]);
+    let task = talk.parked("write it down").await;
+    assert_eq!(talk.task(&task).await["status"], "waiting");
+    let history = talk.history().await;
+    assert_eq!(history.len(), 1, "{history:?}");
+    let read = talk.world.context(&talk.owner, "s", &json!({"action": "read", "key": "late"})).send().await;
+    assert_eq!(read.status, 404, "{}", read.text);
+    assert_eq!((talk.provider.requests().len(), talk.provider.unsaid()), (1, 1));
+    assert_eq!(talk.spent().await, 100 * 30 + 20 * 60, "what was used is paid for");
 }
 
 #[tokio::test]

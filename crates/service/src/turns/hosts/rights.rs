@@ -1,6 +1,6 @@
 //! What a turn may do at this moment: its task must still be running, and its person still be here.
 
-use super::Host;
+use super::{Host, Stage};
 use crate::budgets::Reserve;
 use crate::bus::standing;
 use crate::{Ctx, Error, Result};
@@ -31,6 +31,10 @@ impl Host {
 
     /// The same with the role that the person has now; refused if the task or the person has gone.
     pub(super) async fn acting_now(&self) -> Result<Ctx> {
+        if self.stage() == Stage::Picked {
+            // Looked at a moment ago, and again when it starts.
+            return Ok(self.acting(self.role.clone()));
+        }
         let look = Look { workspace: self.workspace.clone(), task: self.task.clone() };
         Ok(self.acting(self.house.store().read(look).await?))
     }
