@@ -42,7 +42,8 @@ fn kind(event: &RecordedEvent) -> Option<Alert> {
 async fn post(client: &reqwest::Client, address: &str, event: &Arc<RecordedEvent>) {
     let mut pause = FIRST_PAUSE;
     for attempt in 1..=TRIES {
-        let request = client.post(address).timeout(PATIENCE).header("content-type", "application/json").body(event.data.clone());
+        let request =
+            client.post(address).timeout(PATIENCE).header("content-type", "application/json").body(event.data.clone());
         match request.send().await.and_then(reqwest::Response::error_for_status) {
             Ok(_) => return,
             // The address may hold a secret: it is not written down.
