@@ -28,14 +28,16 @@ pub async fn count_alerts(house: &House) {
 /// that come faster than they can be posted are left out.
 pub async fn post_to_webhook(house: &House) {
     let mut alerts = house.store().watch_alerts();
-    // An address is the operator's own choice; where that redirects to is not.
-    let client = reqwest::Client::builder().timeout(PATIENCE).redirect(reqwest::redirect::Policy::none()).build();
-    let client = client.inspect_err(|error| tracing::warn!(%error, "alerts cannot be posted")).ok();
+    // Made when it is first needed. It follows no redirect: an address is the operator's own choice, where that leads
+    // to is not.
+    let mut client = None;
     loop {
         let News::Event(event) = alerts.next().await else { continue };
         let Ok(rules) = rules::in_force(house).await else { continue };
-        if let (Some(client), Some(address)) = (&client, &rules.house.alerts.webhook) {
-            post(client, address, &event).await;
+        let Some(address) = &rules.house.alerts.webhook else { continue };
+        match client.get_or_insert_with(|| llm::http_client(&llm::Timeouts::default(), true)) {
+            Ok(client) => post(client, address, &event).await,
+            Err(error) => tracing::warn!(%error, "alerts cannot be posted"),
         }
     }
 }
@@ -49,7 +51,8 @@ fn kind(event: &RecordedEvent) -> Option<Alert> {
 async fn post(client: &reqwest::Client, address: &str, event: &Arc<RecordedEvent>) {
     let mut pause = FIRST_PAUSE;
     for attempt in 1..=TRIES {
-        let request = client.post(address).header("content-type", "application/json").body(event.data.clone());
+        let request =
+            client.post(address).timeout(PATIENCE).header("content-type", "application/json").body(event.data.clone());
         match request.send().await.and_then(reqwest::Response::error_for_status) {
             Ok(_) => return,
             // The address may hold a secret: it is not written down.
