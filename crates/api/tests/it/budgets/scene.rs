@@ -109,5 +109,6 @@ pub(super) async fn assert_counted(house: &House) {
 
 /// What the workspace was told, in order, with its number.
 pub(super) async fn alerts(house: &House, workspace: &WorkspaceId) -> Vec<(String, u64)> {
-    testkit::workspace_events(house, workspace).await
+    let told = testkit::workspace_events(house, workspace).await;
+    told.into_iter().filter(|(kind, _)| kind.starts_with("BUDGET_")).collect()
 }

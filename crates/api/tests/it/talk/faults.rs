@@ -15,6 +15,8 @@ enum Cost {
     Nothing,
     /// Nobody knows: what was set aside.
     SetAside,
+    /// Of a call that may have been charged for, and of the one after it.
+    SetAsideAndUsed,
     Used,
     /// Reported for as many calls.
     UsedTimes(u64),
@@ -58,7 +60,8 @@ fn cases() -> Vec<Case> {
         case("slowed down once", vec![limited, well()], "completed", Cost::Used),
         case("failing once", vec![status(500), well()], "completed", Cost::Used),
         case("overloaded once", vec![status(503), well()], "completed", Cost::Used),
-        case("closed without a word, once", vec![broken(Fault::Close), well()], "completed", Cost::Used),
+        case("closed without a word, once", vec![broken(Fault::Close), well()], "completed", Cost::SetAsideAndUsed),
+        case("lost on the way, once", vec![status(504), well()], "completed", Cost::SetAsideAndUsed),
         case("an error instead of words, once", vec![broken(Fault::ErrorInStream), well()], "completed", Cost::Used),
         case("cut at once", vec![broken(Fault::CutAt(0))], "PROVIDER_FAILED", Cost::SetAside),
         case("garbage", vec![broken(Fault::Garbage)], "PROVIDER_FAILED", Cost::SetAside),
@@ -133,6 +136,7 @@ async fn every_fault_of_a_provider_has_a_clear_end_and_a_price() {
         match cost {
             Cost::Nothing => assert_eq!(spent, 0, "{name}"),
             Cost::SetAside => assert_eq!(spent, set_aside, "{name}"),
+            Cost::SetAsideAndUsed => assert_eq!(spent, set_aside + USED, "{name}"),
             Cost::Used => assert_eq!(spent, USED, "{name}"),
             Cost::UsedTimes(times) => assert_eq!(spent, USED * times, "{name}"),
             Cost::Counted => assert!(spent > 0 && spent < set_aside, "{name}: {spent} of {set_aside}"),

@@ -243,3 +243,36 @@ async fn a_participant_of_the_shared_context_alone_has_no_part_in_the_talk() {
     talk.world.declare(Declaration { house: HouseRules::default(), ..Declaration::default() }).await;
     assert_eq!(talk.world.get("/sessions/s/messages").by(&participant).send().await.status, 403);
 }
+
+#[tokio::test]
+async fn what_a_private_agent_read_for_one_person_is_not_told_to_another_in_the_same_session() {
+    let street = Street::new().await;
+    let item = json!({"key": "item", "value": "ANN-ITEM"});
+    street.world.tool(&street.ann, "garden/agent_coder", "workspace_write", &item).send().await.ok();
+    street.provider.script(vec![Turn::call("workspace_read", json!({"key": "item"})), Turn::say("I have read it.")]);
+    assert_eq!(street.say(&street.ann, "plans", "Read my item").await.ok()["status"], "completed");
+    let asked = street.provider.requests().len();
+    assert_eq!(street.say(&street.bob, "plans", "What did you read?").await.ok()["status"], "completed");
+    let told = &street.provider.requests()[asked];
+    assert!(has(told, "I have read it.") && !has(told, "ANN-ITEM"), "{}", told.body);
+    let history = |token: &str| street.world.get("/sessions/plans/messages").by(token).send();
+    assert!(history(&street.ann).await.text.contains("ANN-ITEM"), "who asked sees what came of it");
+    let seen = history(&street.bob).await;
+    assert!(seen.text.contains("workspace_read") && !seen.text.contains("ANN-ITEM"), "{}", seen.text);
+    let agents = street.world.get("/my/projects/garden/agents").by(&street.ann).send().await.ok();
+    let own = street.world.agent_token(&street.ann, json!({"agent": agents["items"][1]["id"]})).await;
+    assert!(!history(&own).await.text.contains("ANN-ITEM"), "another agent of hers neither");
+}
+
+#[tokio::test]
+async fn a_key_that_a_list_hides_is_not_shown_by_the_history() {
+    let street = Street::new().await;
+    let hidden = json!({"id": "hidden", "project": "garden", "config": {"acl": true}});
+    street.world.post("/sessions", &hidden).by(&street.ann).send().await.ok();
+    let write =
+        json!({"action": "write", "key": "plan", "value": "HIDDEN-PLAN", "readable_by": ["subagent:agent_coder:1"]});
+    street.provider.script(vec![Turn::call("shared_context", write), Turn::say("Done.")]);
+    assert_eq!(street.say(&street.bob, "hidden", "Keep a plan").await.ok()["status"], "completed");
+    let seen = street.world.get("/sessions/hidden/messages").by(&street.bob).send().await;
+    assert!(seen.text.contains("Done.") && !seen.text.contains("HIDDEN-PLAN"), "{}", seen.text);
+}
