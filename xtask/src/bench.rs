@@ -69,10 +69,11 @@ pub(crate) enum Figure {
     Policy,
     Turns,
     TurnGrowth,
+    Fairness,
 }
 
 impl Figure {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Writes64,
         Self::Writes1,
         Self::Reads64,
@@ -84,6 +85,7 @@ impl Figure {
         Self::Policy,
         Self::Turns,
         Self::TurnGrowth,
+        Self::Fairness,
     ];
 
     fn name(self) -> &'static str {
@@ -99,6 +101,7 @@ impl Figure {
             Self::Policy => "policy",
             Self::Turns => "turns",
             Self::TurnGrowth => "turn-growth",
+            Self::Fairness => "fairness",
         }
     }
 
@@ -115,6 +118,7 @@ impl Figure {
             Self::Policy => policy::measure(),
             Self::Turns => turns::measure(scene),
             Self::TurnGrowth => turns::growth(scene),
+            Self::Fairness => turns::fairness(scene),
         }
     }
 }

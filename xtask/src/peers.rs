@@ -15,6 +15,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::mpsc;
 
 #[derive(clap::Args)]
@@ -28,6 +29,9 @@ pub(crate) struct StaticRoute {
     path: String,
     #[arg(long, default_value = "application/json")]
     content_type: String,
+    /// How long every answer takes
+    #[arg(long, default_value_t = 0)]
+    delay_ms: u64,
 }
 
 impl StaticRoute {
@@ -36,7 +40,12 @@ impl StaticRoute {
         let fixed = move |_request: Bytes| {
             let answer = answer.clone();
             let content_type = self.content_type.clone();
-            async move { ([(CONTENT_TYPE, content_type)], answer) }
+            async move {
+                if self.delay_ms > 0 {
+                    tokio::time::sleep(Duration::from_millis(self.delay_ms)).await;
+                }
+                ([(CONTENT_TYPE, content_type)], answer)
+            }
         };
         serve(self.listen, Router::new().route(&self.path, post(fixed)))
     }

@@ -76,7 +76,11 @@ fn data_dir(folder: &TempDir) -> PathBuf {
 
 /// A token of the user that the first start makes.
 pub(crate) fn owner_token(binary: &Path, data_dir: &Path) -> Result<String> {
+    token_of(binary, data_dir, "owner")
+}
+
+pub(crate) fn token_of(binary: &Path, data_dir: &Path, user: &str) -> Result<String> {
     let mut command = Command::new(binary);
-    command.args(["token", "create", "--user", "owner", "--data-dir"]).arg(data_dir);
+    command.args(["token", "create", "--user", user, "--data-dir"]).arg(data_dir);
     processes::output_of(&mut command)
 }

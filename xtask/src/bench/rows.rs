@@ -23,6 +23,8 @@ pub(crate) enum Bar {
     AtLeast(f64),
     /// At least so many times the peer.
     AtLeastTimes(f64),
+    /// At most so many times the peer.
+    AtMostTimes(f64),
     /// At most the peer and so much more.
     AtMostOver(f64),
 }
@@ -61,6 +63,7 @@ impl Row {
             Bar::AtMost(limit) => Some(measured <= limit),
             Bar::AtLeast(limit) => Some(measured >= limit),
             Bar::AtLeastTimes(times) => self.peer_median().map(|peer| measured >= times * peer),
+            Bar::AtMostTimes(times) => self.peer_median().map(|peer| measured <= times * peer),
             Bar::AtMostOver(more) => self.peer_median().map(|peer| measured <= peer + more),
         }
     }
@@ -72,6 +75,7 @@ impl Row {
             Bar::AtMost(limit) => format!("≤ {limit} {unit}"),
             Bar::AtLeast(limit) => format!("≥ {limit} {unit}"),
             Bar::AtLeastTimes(times) => format!("≥ {times} ×"),
+            Bar::AtMostTimes(times) => format!("≤ {times} ×"),
             Bar::AtMostOver(more) => format!("≤ peer + {more} {unit}"),
         }
     }
@@ -96,6 +100,8 @@ mod tests {
             (row(19.9, 0.0, Bar::AtLeast(20.0)), Some(false)),
             (row(25.0, 100.0, Bar::AtLeastTimes(0.25)), Some(true)),
             (row(24.9, 100.0, Bar::AtLeastTimes(0.25)), Some(false)),
+            (row(150.0, 100.0, Bar::AtMostTimes(1.5)), Some(true)),
+            (row(151.0, 100.0, Bar::AtMostTimes(1.5)), Some(false)),
             (row(0.5, 0.25, Bar::AtMostOver(0.25)), Some(true)),
             (row(0.6, 0.25, Bar::AtMostOver(0.25)), Some(false)),
             (row(1.0, 1.0, Bar::None), None),

@@ -3,11 +3,12 @@
 
 use super::ROUNDS;
 use super::http::{Request, STAMP, Target};
-use super::load::{Lane, Until};
+use super::load::{Lane, Until, drive};
 use super::rows::{Bar, Row};
 use super::samples::{Sample, Unit, grouped};
 use super::scene::{CLIENTS, Product, Scene, dealt};
 use crate::processes::{self, Server};
+use crate::stories;
 use anyhow::Result;
 use std::path::Path;
 use std::process::Command;
@@ -22,6 +23,9 @@ const PROJECTS: usize = CLIENTS / AGENTS.len();
 const SESSIONS_EACH: usize = 40;
 const SIZES: [usize; 3] = [64, 640, 6_400];
 const SHARE_KEPT: f64 = 0.8;
+/// How much more another tenant asks for.
+const LOUDER: usize = 20;
+const PROVIDER_TAKES: Duration = Duration::from_millis(20);
 
 /// The product with projects, and the provider that serves its models.
 struct Talk {
@@ -32,8 +36,12 @@ struct Talk {
 
 impl Talk {
     fn begin(scene: &Scene) -> Result<Self> {
+        Self::with_provider(scene, Duration::ZERO)
+    }
+
+    fn with_provider(scene: &Scene, delay: Duration) -> Result<Self> {
         let folder = scene.folder()?;
-        let provider = provider(folder.path())?;
+        let provider = provider(folder.path(), delay)?;
         let url = format!("http://{}/v1", provider.address);
         let environment = [("OPENAI_API_KEY", "sk-bench"), ("LONGHOUSE_OPENAI_BASE_URL", url.as_str())];
         let product = scene.product_in(None, &environment)?;
@@ -164,6 +172,55 @@ pub(crate) fn growth(scene: &Scene) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// How long a turn of one tenant takes while another asks twenty times as much, with a provider that takes its time.
+pub(crate) fn fairness(scene: &Scene) -> Result<Vec<Row>> {
+    let talk = Talk::with_provider(scene, PROVIDER_TAKES)?;
+    talk.sessions(scene, 0, SESSIONS_EACH * PROJECTS)?;
+    let loud = loud_neighbour(scene, &talk)?;
+    let mut quiet = vec![Lane::new((0..SESSIONS_EACH).map(|round| talk.message(round * PROJECTS)).collect())];
+    let address = talk.target().address;
+    let until = Until::Elapsed(scene.round * 2);
+    scene.drive(talk.target(), &mut quiet, WARM_UP)?;
+    let (mut alone_ms, mut beside_ms) = (Vec::new(), Vec::new());
+    let mut loud_lanes = dealt(loud.into_iter(), LOUDER);
+    for _ in 0..ROUNDS {
+        alone_ms.push(scene.drive(talk.target(), &mut quiet, until)?.percentile_ms(0.99));
+        let both = async { tokio::join!(drive(address, &mut quiet, until), drive(address, &mut loud_lanes, until)) };
+        let (quiet_outcome, loud_outcome) = scene.block_on(both);
+        loud_outcome?;
+        beside_ms.push(quiet_outcome?.percentile_ms(0.99));
+    }
+    talk.end()?;
+    let milliseconds = |rounds| Sample::of(rounds, Unit::Milliseconds);
+    let name = format!("turn of one tenant while another has {LOUDER} × as many under way, p99");
+    Ok(vec![
+        Row::new(name, milliseconds(beside_ms), Bar::AtMostTimes(1.5))?
+            .beside("the same alone", milliseconds(alone_ms)),
+    ])
+}
+
+/// Requests of another person with a project of their own.
+fn loud_neighbour(scene: &Scene, talk: &Talk) -> Result<Vec<Request>> {
+    let owner = talk.target();
+    scene.ask(owner, &Request::post(owner, "/admin/users", r#"{"name":"loud"}"#, 201))?;
+    let token = stories::token_of(&scene.binary, &talk.product.data_dir, "loud")?;
+    let loud = Target { address: owner.address, token };
+    scene.ask(&loud, &Request::post(&loud, "/my/projects", r#"{"name":"loud"}"#, 201))?;
+    let rich = Request::patch(owner, "/admin/workspaces/personal-usr_loud", r#"{"budget":{"daily_usd":1000000}}"#);
+    scene.ask(owner, &rich)?;
+    let sessions = 0..LOUDER * SESSIONS_EACH;
+    let create = |number: usize| {
+        Request::post(&loud, "/sessions", &format!(r#"{{"id":"loud-{number}","project":"loud"}}"#), 201)
+    };
+    scene.each_once(&loud, sessions.clone().map(create))?;
+    let message = |number: usize| {
+        let agent = AGENTS[number % AGENTS.len()];
+        let body = format!(r#"{{"content":"More! {STAMP}","target_agent":"{agent}","wait_s":60}}"#);
+        Request::post(&loud, &format!("/sessions/loud-{number}/messages"), &body, 200)
+    };
+    Ok(sessions.map(message).collect())
+}
+
 /// As large as what the product asks with, so that both cost the provider the same.
 fn bare_request(direct: &Target) -> Request {
     let message = serde_json::json!({"role": "user", "content": "x".repeat(8 * 1024)});
@@ -172,13 +229,14 @@ fn bare_request(direct: &Target) -> Request {
 }
 
 /// A provider whose answer is fixed: a short stream of the chat-completions protocol.
-fn provider(folder: &Path) -> Result<Server> {
+fn provider(folder: &Path, delay: Duration) -> Result<Server> {
     let answer_file = folder.join("answer.sse");
     std::fs::write(&answer_file, answer())?;
     let address = processes::free_address()?;
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["static-route", "--listen", &address.to_string(), "--path", "/v1/chat/completions"]);
-    command.args(["--content-type", "text/event-stream", "--answer"]).arg(answer_file);
+    command.args(["--content-type", "text/event-stream", "--delay-ms", &delay.as_millis().to_string()]);
+    command.arg("--answer").arg(answer_file);
     Server::start(&mut command, address, &folder.join("provider.log"))
 }
 
