@@ -11,6 +11,11 @@ const RETRIES_MOST: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const PAUSE_LONGEST: Duration = Duration::from_secs(30);
 
+/// What is counted may differ from our estimate, but not by more than this.
+const PROPORTION: u64 = 4;
+/// Tokens that a provider may count and we do not see, such as a prompt of its own.
+const UNSEEN_TOKENS: u64 = 16_384;
+
 /// A reply, and the money that is still set aside for it.
 #[derive(Debug)]
 pub(crate) struct Heard {
@@ -22,7 +27,7 @@ pub(crate) struct Heard {
 
 impl Heard {
     pub(crate) fn new(request: &Request, reply: Reply, ticket: Ticket) -> Self {
-        let usage = reply.usage.or_else(|| count(request, &reply));
+        let usage = reply.usage.filter(|usage| is_plausible(request, *usage)).or_else(|| count(request, &reply));
         Self { reply, ticket, usage }
     }
 
@@ -32,7 +37,15 @@ impl Heard {
     }
 }
 
-/// Our own count, where the provider gave none. What a provider held back cannot be counted.
+/// Whether a provider can have meant that. More than was set aside is booked as it is reported; a figure out of all
+/// proportion is a fault, and must not shut a workspace for the day.
+fn is_plausible(request: &Request, usage: Usage) -> bool {
+    let most_input = tokens::of_request(request).saturating_mul(PROPORTION).saturating_add(UNSEEN_TOKENS);
+    let most_output = request.max_tokens.saturating_mul(PROPORTION).saturating_add(UNSEEN_TOKENS);
+    usage.input_tokens <= most_input && usage.output_tokens <= most_output
+}
+
+/// Our own count, where the provider gave none that can be meant. What a provider held back cannot be counted.
 fn count(request: &Request, reply: &Reply) -> Option<Usage> {
     let output_tokens = match reply.stop {
         Stop::Done => {

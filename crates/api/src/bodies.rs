@@ -43,10 +43,7 @@ impl<T: FromObject> FromRequest<App> for Posted<T> {
         let Signed { mut ctx, .. } = Signed::from_request_parts(&mut parts, app).await?;
         let bytes = read(&parts.headers, body, LARGEST).await?;
         let mut object = object(&bytes)?;
-        let key = match idempotency::field_key(&mut object)? {
-            Some(key) => Some(key),
-            None => idempotency::header_key(&parts.headers)?,
-        };
+        let key = idempotency::one_key(idempotency::field_key(&mut object)?, idempotency::header_key(&parts.headers)?)?;
         ctx.claim = key.map(|key| idempotency::claim(&ctx, &parts.uri, key, &object));
         Ok(Self { ctx, input: T::from_object(object)? })
     }

@@ -35,6 +35,15 @@ pub(crate) fn field_key(body: &mut Map<String, Value>) -> Result<Option<String>>
     }
 }
 
+/// A request has one key, wherever it stands.
+pub(crate) fn one_key(field: Option<String>, header: Option<String>) -> Result<Option<String>> {
+    if field.is_some() && header.is_some() && field != header {
+        let message = "the header and the body have different idempotency keys: send one";
+        return Err(Refusal::invalid_field(FIELD, message).into());
+    }
+    Ok(field.or(header))
+}
+
 /// An address is stored as it is unless it is too long for an index.
 fn route(path: &str) -> String {
     if path.len() <= ADDRESS_LONGEST {
@@ -47,7 +56,10 @@ fn route(path: &str) -> String {
 pub(crate) fn claim(ctx: &Ctx, uri: &Uri, key: String, body: &Map<String, Value>) -> service::idempotency::Claim {
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     // Written anew in a fixed order, so that spaces and the place of the key do not matter.
-    let body = Value::Object(body.clone()).to_string();
+    let mut body = body.clone();
+    // How long somebody waits is no part of what they want done.
+    body.remove("wait_s");
+    let body = Value::Object(body).to_string();
     service::idempotency::Claim {
         caller: format!("{}/{}/{:?}", ctx.caller.user, ctx.caller.participant, ctx.caller.credential),
         route: route(path),

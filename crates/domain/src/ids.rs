@@ -177,6 +177,11 @@ impl ItemId {
 }
 
 impl MessageId {
+    /// The message that says that a task came to nothing.
+    pub fn of_task(task: &TaskId) -> Self {
+        Self(format!("msg_{}", task.as_str().trim_start_matches(TaskId::PREFIX)))
+    }
+
     pub fn generated(unique: uuid::Uuid) -> Self {
         Self(format!("msg_{}", unique.simple()))
     }

@@ -19,7 +19,7 @@ use store::{Operation, Tx};
 
 /// The history of a session, oldest first.
 pub async fn history(ctx: &Ctx, session: SessionRef, page: Page) -> Result<Listed<Message>> {
-    ctx.caller.require_person_or_agent()?;
+    require_talker(&ctx.caller)?;
     let limit = page.limit()?;
     let after = page.after(1)?.remove(0);
     let unknown = || Refusal::invalid_field("cursor", "`cursor` is not one that this list gave");
@@ -27,6 +27,15 @@ pub async fn history(ctx: &Ctx, session: SessionRef, page: Page) -> Result<Liste
     let operation = History { caller: ctx.caller.clone(), session, after, limit: limit + 1 };
     let items = ctx.house.store().scan(operation).await?;
     Ok(Listed::cut(items, limit, |message| vec![message.number.to_string()]))
+}
+
+/// Talk is for people, and for an agent that was sent into just this session: a token that leads into every session of a
+/// project is for their memory, not for what people say there.
+pub(crate) fn require_talker(caller: &Caller) -> Result<()> {
+    if matches!(caller.credential, Credential::Agent { session: None, .. }) {
+        return Err(Refusal::forbidden("messages need a person's token, or an agent's that names this session").into());
+    }
+    Ok(caller.require_person_or_agent()?)
 }
 
 impl History {

@@ -136,6 +136,23 @@ async fn what_a_provider_does_not_count_is_counted_here() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_figure_out_of_all_proportion_is_not_booked() {
+    let reported = |input_tokens, output_tokens| {
+        let mut scene = says("abc");
+        scene.end.as_mut().unwrap().usage = Some(Usage { input_tokens, output_tokens });
+        scene
+    };
+    for (input_tokens, output_tokens, is_believed) in
+        [(3_000, 1_200, true), (20, u64::MAX, false), (1_000_000_000, 7, false), (0, 0, true)]
+    {
+        let house = House::new([reported(input_tokens, output_tokens)]);
+        let End::Replied(answer) = house.run(turn(&house)).await else { panic!() };
+        let booked = answer.usage == Usage { input_tokens, output_tokens };
+        assert_eq!(booked, is_believed, "{:?}", answer.usage);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_prompt_says_who_what_and_that_the_rest_is_information() {
     let house = House::new([says("hi")]);
     let mut turn = turn(&house);

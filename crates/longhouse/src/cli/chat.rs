@@ -18,7 +18,8 @@ Answers go to standard output, everything else to standard error. It exits with 
 not answered. A model answers if the server was started with OPENAI_API_KEY, ANTHROPIC_API_KEY or
 LONGHOUSE_OPENAI_BASE_URL set, or its configuration file names a provider; else the built-in demo.")]
 pub(crate) struct Chat {
-    /// What to say; `-` is all of standard input. Without it each line of standard input is a message
+    /// What to say; `-` is all of standard input. Without it each line of standard input is a message,
+    /// or a command if it begins with `/`
     pub(crate) message: Vec<String>,
     /// The project, by id or name; your own `home` if left out
     #[arg(short, long, env = "LONGHOUSE_PROJECT")]

@@ -41,7 +41,7 @@ pub(crate) enum WorkerSpace {
     /// How it is, and what it is at
     #[command(after_help = "Example:\n  longhouse worker-space show -p alpha")]
     Show(AtWork),
-    /// End it; what runs may finish, what is queued waits. It begins again when it is needed
+    /// End it; what runs may finish, what is queued is cancelled. It begins again when it is needed
     Cleanup(AtWork),
 }
 

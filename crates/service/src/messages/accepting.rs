@@ -38,7 +38,7 @@ pub struct Accepted {
 
 /// Queues a message for an agent. When this returns, it will be worked on, also if the server stops now.
 pub async fn send(ctx: &Ctx, session: SessionRef, input: SendMessage) -> Result<Accepted> {
-    ctx.caller.require_person_or_agent()?;
+    super::require_talker(&ctx.caller)?;
     check_content(&input.content)?;
     let rules = rules::in_force(&ctx.house).await?;
     let operation = Send {

@@ -2,15 +2,16 @@
 
 use crate::Result;
 use crate::audit::by_house;
-use domain::Code;
+use crate::messages::kept;
 use domain::audit::AuditRecord;
 use domain::callers::Caller;
 use domain::events::Event;
-use domain::ids::WorkspaceId;
+use domain::ids::{MessageId, WorkspaceId};
 use domain::messages::Failure;
 use domain::sessions::Session;
 use domain::tasks::{Sender, Task, TaskStatus, has_ended};
 use domain::times::Timestamp;
+use domain::{Code, Refusal};
 use store::Tx;
 
 /// Who moves a task.
@@ -75,8 +76,11 @@ pub(crate) async fn cancel(
     mover: Mover<'_>,
     now: Timestamp,
 ) -> Result<Task> {
-    let after = cancelled(before, why, now)?;
-    put(tx, workspace, before, &after, mover, now).await?;
+    let Some(mut session) = tx.scope(workspace).sessions().get(&before.session).await? else {
+        return Err(Refusal::task_not_found().into());
+    };
+    let after = cancel_in(tx, &mut session, before, why, mover, now).await?;
+    tx.scope(workspace).sessions().save(&session).await?;
     Ok(after)
 }
 
@@ -88,8 +92,16 @@ pub(crate) async fn cancel_in(
     why: &str,
     mover: Mover<'_>,
     now: Timestamp,
-) -> Result<()> {
-    put_in(tx, session, before, &cancelled(before, why, now)?, mover, now).await
+) -> Result<Task> {
+    let mut after = cancelled(before, why, now)?;
+    if before.status != TaskStatus::Running {
+        // Of one that runs, whoever runs it says how far it came. A task has one such message, so its id can be the task's.
+        let id = MessageId::of_task(&before.id);
+        let ending = kept::ending(&after, id, String::new(), now);
+        after = after.replied(kept::append(tx, session, ending).await?);
+    }
+    put_in(tx, session, before, &after, mover, now).await?;
+    Ok(after)
 }
 
 fn cancelled(before: &Task, why: &str, now: Timestamp) -> Result<Task> {

@@ -163,17 +163,19 @@ impl Close {
     /// Somebody ended the task while its answer was on the way: what was shown of it is not lost.
     async fn leave_words(&self, tx: &mut Tx, ended: &Task) -> Result<()> {
         let Some(message) = self.message.clone().filter(|_| ended.status.has_ended()) else { return Ok(()) };
-        leave(tx, &self.place.workspace, Message { error: ended.error.clone(), ..message }).await
+        leave(tx, &self.place.workspace, ended, Message { error: ended.error.clone(), ..message }).await
     }
 }
 
-/// Puts words of a turn whose task somebody else has ended into its session, if there are any and it is open still.
-async fn leave(tx: &mut Tx, workspace: &WorkspaceId, message: Message) -> Result<()> {
-    let found = tx.scope(workspace).sessions().get(&message.session).await?;
-    let Some(mut session) = found.filter(|session| session.require_active().is_ok()) else { return Ok(()) };
-    if message.content.is_empty() && message.calls.is_empty() {
+/// Puts words of a turn whose task somebody else has ended into its session, if it is open still.
+async fn leave(tx: &mut Tx, workspace: &WorkspaceId, ended: &Task, message: Message) -> Result<()> {
+    let has_words = !message.content.is_empty() || !message.calls.is_empty();
+    // Whoever ended it may have said so in its history already.
+    if !has_words && ended.talk.reply_number.is_some() {
         return Ok(());
     }
+    let found = tx.scope(workspace).sessions().get(&message.session).await?;
+    let Some(mut session) = found.filter(|session| session.require_active().is_ok()) else { return Ok(()) };
     kept::append(tx, &mut session, message).await?;
     Ok(tx.scope(workspace).sessions().save(&session).await?)
 }
@@ -221,6 +223,6 @@ impl Operation for Leave {
         Settlement::put(tx, settlement.as_ref(), self.now).await?;
         let Some(ended) = tx.scope(workspace).tasks().get(&task.project, &task.id).await? else { return Ok(()) };
         let ending = kept::ending(&ended, id.clone(), shown.clone(), self.now);
-        leave(tx, workspace, Message { calls: made.clone(), ..ending }).await
+        leave(tx, workspace, &ended, Message { calls: made.clone(), ..ending }).await
     }
 }

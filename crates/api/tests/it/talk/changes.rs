@@ -93,7 +93,7 @@ async fn the_queued_tasks_of_a_deleted_agent_are_cancelled_and_its_running_one_m
     let first = talk.ended(&running).await;
     assert_eq!(first["status"], "completed", "{first}");
     assert_eq!(talk.provider.requests().len(), 1);
-    assert_eq!(talk.history().await.len(), 4, "three questions, one answer");
+    assert_eq!(talk.history().await.len(), 6, "three questions, one answer, two that say why there is none");
     // Another agent of that name is another agent.
     talk.agent("agent_coder", json!({})).await;
     assert_eq!(talk.ask("Are you there?").await["status"], "completed");

@@ -71,3 +71,14 @@ async fn who_goes_away_after_sending_is_answered_all_the_same() {
     assert_eq!(talk.history().await.len(), asked.len() * 2);
     assert_eq!(talk.provider.requests().len(), asked.len());
 }
+
+#[tokio::test]
+async fn how_long_somebody_waits_is_no_part_of_what_they_want() {
+    let talk = Talk::new().await;
+    let body = |wait_s: u64| json!({"content": "once", "target_agent": "agent_coder", "wait_s": wait_s, "idempotency_key": "key"});
+    let first = talk.say(body(0)).await.ok();
+    let again = talk.say(body(30)).await.ok();
+    assert_eq!((&again["task_id"], &again["status"]), (&first["task_id"], &json!("completed")));
+    let two_keys = talk.asking("s", &body(0)).header("idempotency-key", "another").send().await;
+    two_keys.refused(400, "INVALID_REQUEST");
+}
