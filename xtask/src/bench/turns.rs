@@ -23,6 +23,8 @@ const PROJECTS: usize = CLIENTS / AGENTS.len();
 const SESSIONS_EACH: usize = 40;
 const SIZES: [usize; 3] = [64, 640, 6_400];
 const SHARE_KEPT: f64 = 0.8;
+/// Money enough, and a model whose window holds these histories: a summary now and then would be a second call of the model.
+const SETTINGS: &str = r#"{"budget":{"daily_usd":1000000},"model":"gpt-4o"}"#;
 /// How much more another tenant asks for.
 const LOUDER: usize = 20;
 const PROVIDER_TAKES: Duration = Duration::from_millis(20);
@@ -46,9 +48,7 @@ impl Talk {
         let environment = [("OPENAI_API_KEY", "sk-bench"), ("LONGHOUSE_OPENAI_BASE_URL", url.as_str())];
         let product = scene.product_in(None, &environment)?;
         let target = &product.target;
-        let rich =
-            Request::patch(target, "/admin/workspaces/personal-usr_owner", r#"{"budget":{"daily_usd":1000000}}"#);
-        scene.ask(target, &rich)?;
+        scene.ask(target, &Request::patch(target, "/admin/workspaces/personal-usr_owner", SETTINGS))?;
         let project = |number| Request::post(target, "/my/projects", &format!(r#"{{"name":"project-{number}"}}"#), 201);
         scene.each_once(target, (0..PROJECTS).map(project))?;
         Ok(Self { product, provider, _folder: folder })
@@ -205,9 +205,8 @@ fn loud_neighbour(scene: &Scene, talk: &Talk) -> Result<Vec<Request>> {
     scene.ask(owner, &Request::post(owner, "/admin/users", r#"{"name":"loud"}"#, 201))?;
     let token = stories::token_of(&scene.binary, &talk.product.data_dir, "loud")?;
     let loud = Target { address: owner.address, token };
+    scene.ask(owner, &Request::patch(owner, "/admin/workspaces/personal-usr_loud", SETTINGS))?;
     scene.ask(&loud, &Request::post(&loud, "/my/projects", r#"{"name":"loud"}"#, 201))?;
-    let rich = Request::patch(owner, "/admin/workspaces/personal-usr_loud", r#"{"budget":{"daily_usd":1000000}}"#);
-    scene.ask(owner, &rich)?;
     let sessions = 0..LOUDER * SESSIONS_EACH;
     let create = |number: usize| {
         Request::post(&loud, "/sessions", &format!(r#"{{"id":"loud-{number}","project":"loud"}}"#), 201)
@@ -224,7 +223,7 @@ fn loud_neighbour(scene: &Scene, talk: &Talk) -> Result<Vec<Request>> {
 /// As large as what the product asks with, so that both cost the provider the same.
 fn bare_request(direct: &Target) -> Request {
     let message = serde_json::json!({"role": "user", "content": "x".repeat(8 * 1024)});
-    let body = serde_json::json!({"model": "gpt-4", "stream": true, "messages": [message]});
+    let body = serde_json::json!({"model": "gpt-4o", "stream": true, "messages": [message]});
     Request::post(direct, "/v1/chat/completions", &body.to_string(), 200)
 }
 
@@ -244,7 +243,7 @@ fn answer() -> String {
     let chunk = |delta: serde_json::Value, finish: Option<&str>| {
         let choice = serde_json::json!({"index": 0, "delta": delta, "finish_reason": finish});
         let chunk =
-            serde_json::json!({"id": "c", "object": "chat.completion.chunk", "model": "gpt-4", "choices": [choice]});
+            serde_json::json!({"id": "c", "object": "chat.completion.chunk", "model": "gpt-4o", "choices": [choice]});
         format!("data: {chunk}\n\n")
     };
     let mut text = chunk(serde_json::json!({"role": "assistant", "content": ""}), None);
