@@ -1,12 +1,9 @@
-//! Arguments of a call, read as strictly as a request from outside: one JSON object, no name twice, no more than 64
-//! levels, nothing behind it. Two readers that understood the same text differently would be a way around a check.
+//! Arguments of a call, read as strictly as a request from outside: one JSON object of bounded size.
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
-use std::fmt;
+use domain::strict_json::{self, Fault};
+use serde_json::{Map, Value};
 
 pub(crate) const LARGEST_BYTES: usize = 256 * 1024;
-const DEEPEST: usize = 64;
 
 const TOO_LARGE: &str = "its arguments are larger than 256 KiB";
 const TOO_DEEP: &str = "its arguments are more than 64 levels deep";
@@ -19,89 +16,12 @@ pub(crate) fn parse(text: &str) -> Result<Map<String, Value>, &'static str> {
     if text.len() > LARGEST_BYTES {
         return Err(TOO_LARGE);
     }
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let parsed = Level(0).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
-    match parsed {
+    match strict_json::parse(text.as_bytes()) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(NOT_AN_OBJECT),
-        Err(error) => {
-            let text = error.to_string();
-            Err([TOO_DEEP, TWICE].into_iter().find(|known| text.starts_with(known)).unwrap_or(NOT_JSON))
-        }
-    }
-}
-
-/// A value so many levels down.
-struct Level(usize);
-
-impl Level {
-    fn down<E: Error>(&self) -> Result<usize, E> {
-        if self.0 < DEEPEST { Ok(self.0 + 1) } else { Err(E::custom(TOO_DEEP)) }
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Level {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Level {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number out of range"))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let level = self.down()?;
-        let mut found = Vec::new();
-        while let Some(item) = items.next_element_seed(Level(level))? {
-            found.push(item);
-        }
-        Ok(Value::Array(found))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let level = self.down()?;
-        let mut found = Map::new();
-        while let Some(name) = entries.next_key::<String>()? {
-            let value = entries.next_value_seed(Level(level))?;
-            if found.insert(name, value).is_some() {
-                return Err(A::Error::custom(TWICE));
-            }
-        }
-        Ok(Value::Object(found))
+        Err((Fault::TooDeep, ..)) => Err(TOO_DEEP),
+        Err((Fault::Twice, ..)) => Err(TWICE),
+        Err((Fault::NotJson, ..)) => Err(NOT_JSON),
     }
 }
 

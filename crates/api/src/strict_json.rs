@@ -1,26 +1,17 @@
-//! JSON as it comes from outside: no key twice, no more than 64 levels, and errors that repeat nothing of it.
+//! Bodies made into what a door expects, with errors that repeat nothing of them.
 
+use domain::strict_json::{self, Fault};
 use domain::{Refusal, Result};
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
-use std::fmt;
-
-const DEEPEST: usize = 64;
-const TOO_DEEP: &str = "more than 64 levels deep";
-const TWICE: &str = "a key twice in one object";
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// Reads bytes into a JSON value.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value> {
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let parsed = Level(0).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
-    parsed.map_err(|error| {
-        // Only our own words and the place go out: the parser's would quote what was sent.
-        let text = error.to_string();
-        let what = [TOO_DEEP, TWICE].into_iter().find(|known| text.contains(known));
-        let (line, column) = (error.line(), error.column());
-        let message = match what {
-            Some(what) => format!("the body has {what}"),
-            None => format!("the body is not JSON (line {line}, column {column})"),
+    strict_json::parse(bytes).map_err(|(fault, line, column)| {
+        let message = match fault {
+            Fault::TooDeep => "the body has more than 64 levels".to_owned(),
+            Fault::Twice => "the body has a key twice in one object".to_owned(),
+            Fault::NotJson => format!("the body is not JSON (line {line}, column {column})"),
         };
         Refusal::invalid(message).with("line", line).with("column", column)
     })
@@ -54,90 +45,9 @@ fn describe(path: &str, text: &str) -> (String, String) {
     (field.clone(), format!("`{field}` does not fit: expected {expected}"))
 }
 
-/// A value so many levels down.
-struct Level(usize);
-
-impl<'de> DeserializeSeed<'de> for Level {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl Level {
-    fn down<E: Error>(&self) -> Result<usize, E> {
-        if self.0 < DEEPEST { Ok(self.0 + 1) } else { Err(E::custom(TOO_DEEP)) }
-    }
-}
-
-impl<'de> Visitor<'de> for Level {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number out of range"))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let level = self.down()?;
-        let mut found = Vec::new();
-        while let Some(item) = items.next_element_seed(Level(level))? {
-            found.push(item);
-        }
-        Ok(Value::Array(found))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let level = self.down()?;
-        let mut found = Map::new();
-        while let Some(key) = entries.next_key::<String>()? {
-            let value = entries.next_value_seed(Level(level))?;
-            if found.insert(key, value).is_some() {
-                return Err(A::Error::custom(TWICE));
-            }
-        }
-        Ok(Value::Object(found))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn good_json_is_read_as_it_is() {
-        let text = r#"{"a": [1, -2, 1.5, true, null, "ü\n"], "b": {"a": {}}}"#;
-        assert_eq!(parse(text.as_bytes()).unwrap(), serde_json::from_str::<Value>(text).unwrap());
-        assert!(parse(format!("{}{}", "[".repeat(64), "]".repeat(64)).as_bytes()).is_ok());
-    }
 
     #[test]
     fn bad_json_is_refused_without_quoting_it() {

@@ -38,6 +38,7 @@ pub mod sessions;
 pub mod skill_requests;
 pub mod skills;
 pub mod snapshots;
+pub mod strict_json;
 pub mod tasks;
 pub mod times;
 pub mod tokens;

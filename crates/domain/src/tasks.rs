@@ -79,10 +79,6 @@ impl Priority {
             Self::High => "high",
         }
     }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Normal, Self::High].into_iter().find(|priority| priority.as_str() == text)
-    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

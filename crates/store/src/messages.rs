@@ -29,8 +29,18 @@ impl Texts {
     }
 }
 
-/// Reads `number, id, role, content, participant, user_id, agent, agent_name, task, in_reply_to, model, input_tokens,
-/// output_tokens, cost, truncated, calls, error, covers, created_at, sum`.
+/// A statement that selects what `read` reads.
+macro_rules! selected {
+    ($rest:literal) => {
+        concat!(
+            "SELECT number, id, role, content, participant, user_id, agent, agent_name, task, in_reply_to, model,
+                    input_tokens, output_tokens, cost, truncated, calls, error, covers, created_at, sum
+               FROM messages ",
+            $rest
+        )
+    };
+}
+
 fn read(mut row: Row, workspace: &WorkspaceId, session: &SessionId) -> Result<Message> {
     let (number, id) = (row.count()?, MessageId::from_trusted(row.text()?));
     let role = Role::parse(&row.text()?).ok_or_else(|| Error::BadRow("the role of a message".into()))?;
@@ -174,9 +184,7 @@ impl Messages<'_> {
         let rows = self
             .tx
             .query(
-                "SELECT number, id, role, content, participant, user_id, agent, agent_name, task, in_reply_to, model,
-                        input_tokens, output_tokens, cost, truncated, calls, error, covers, created_at, sum
-                   FROM messages WHERE workspace = $1 AND session = $2 AND number > $3 ORDER BY number LIMIT $4",
+                selected!("WHERE workspace = $1 AND session = $2 AND number > $3 ORDER BY number LIMIT $4"),
                 params![self.workspace.as_str(), self.session.as_str(), number, limit],
             )
             .await?;
@@ -188,9 +196,7 @@ impl Messages<'_> {
         let rows = self
             .tx
             .query(
-                "SELECT number, id, role, content, participant, user_id, agent, agent_name, task, in_reply_to, model,
-                        input_tokens, output_tokens, cost, truncated, calls, error, covers, created_at, sum
-                   FROM messages WHERE workspace = $1 AND session = $2 AND number < $3 ORDER BY number DESC LIMIT $4",
+                selected!("WHERE workspace = $1 AND session = $2 AND number < $3 ORDER BY number DESC LIMIT $4"),
                 params![self.workspace.as_str(), self.session.as_str(), number, limit],
             )
             .await?;
@@ -207,10 +213,10 @@ impl Messages<'_> {
         let rows = self
             .tx
             .query(
-                "SELECT number, id, role, content, participant, user_id, agent, agent_name, task, in_reply_to, model,
-                        input_tokens, output_tokens, cost, truncated, calls, error, covers, created_at, sum
-                   FROM messages WHERE workspace = $1 AND session = $2 AND role = 'summary'
-                  ORDER BY number DESC LIMIT 1",
+                selected!(
+                    "WHERE workspace = $1 AND session = $2 AND role = 'summary'
+                  ORDER BY number DESC LIMIT 1"
+                ),
                 params![self.workspace.as_str(), self.session.as_str()],
             )
             .await?;
@@ -222,11 +228,10 @@ impl Messages<'_> {
         let rows = self
             .tx
             .query(
-                "SELECT number, id, role, content, participant, user_id, agent, agent_name, task, in_reply_to, model,
-                        input_tokens, output_tokens, cost, truncated, calls, error, covers, created_at, sum
-                   FROM messages
-                  WHERE workspace = $1 AND session = $2 AND number >= $3 AND number <= $4 AND task = $5
-                  ORDER BY number",
+                selected!(
+                    "WHERE workspace = $1 AND session = $2 AND number >= $3 AND number <= $4 AND task = $5
+                  ORDER BY number"
+                ),
                 params![self.workspace.as_str(), self.session.as_str(), from, to, task.as_str()],
             )
             .await?;

@@ -43,8 +43,18 @@ impl QueuedFor {
     }
 }
 
-/// Reads `project, id, session, agent, agent_name, message, message_number, reply_number, participant, user_id, status,
-/// priority, hops, created_at, started_at, ended_at, deadline_at, holder, error, sum`.
+/// A statement that selects what `read` reads.
+macro_rules! selected {
+    ($rest:literal) => {
+        concat!(
+            "SELECT project, id, session, agent, agent_name, message, message_number, reply_number, participant,
+                    user_id, status, priority, hops, created_at, started_at, ended_at, deadline_at, holder, error, sum
+               FROM tasks ",
+            $rest
+        )
+    };
+}
+
 fn read(mut row: Row, workspace: &WorkspaceId) -> Result<Task> {
     let (project, id) = (ProjectId::from_trusted(row.text()?), TaskId::from_trusted(row.text()?));
     let session = SessionId::from_trusted(row.text()?);
@@ -161,10 +171,7 @@ impl Tasks<'_> {
         let row = self
             .tx
             .query_one(
-                "SELECT project, id, session, agent, agent_name, message, message_number, reply_number, participant,
-                        user_id, status, priority, hops, created_at, started_at, ended_at, deadline_at, holder, error,
-                        sum
-                   FROM tasks WHERE workspace = $1 AND project = $2 AND id = $3",
+                selected!("WHERE workspace = $1 AND project = $2 AND id = $3"),
                 params![self.workspace.as_str(), project.as_str(), id.as_str()],
             )
             .await?;
@@ -182,13 +189,11 @@ impl Tasks<'_> {
         let rows = self
             .tx
             .query(
-                "SELECT project, id, session, agent, agent_name, message, message_number, reply_number, participant,
-                        user_id, status, priority, hops, created_at, started_at, ended_at, deadline_at, holder, error,
-                        sum
-                   FROM tasks
-                  WHERE workspace = $1 AND project = $2 AND ($3 = '' OR id < $3)
+                selected!(
+                    "WHERE workspace = $1 AND project = $2 AND ($3 = '' OR id < $3)
                     AND (CAST($4 AS TEXT) IS NULL OR status = $4)
-                  ORDER BY id DESC LIMIT $5",
+                  ORDER BY id DESC LIMIT $5"
+                ),
                 params![self.workspace.as_str(), project.as_str(), before, status.map(TaskStatus::as_str), limit],
             )
             .await?;
@@ -240,11 +245,10 @@ impl Tasks<'_> {
         let rows = self
             .tx
             .query(
-                "SELECT project, id, session, agent, agent_name, message, message_number, reply_number, participant,
-                        user_id, status, priority, hops, created_at, started_at, ended_at, deadline_at, holder, error,
-                        sum
-                   FROM tasks WHERE workspace = $1 AND agent = $2 AND status = 'queued' AND ended_at IS NULL
-                  ORDER BY priority DESC, id LIMIT $3",
+                selected!(
+                    "WHERE workspace = $1 AND agent = $2 AND status = 'queued' AND ended_at IS NULL
+                  ORDER BY priority DESC, id LIMIT $3"
+                ),
                 params![self.workspace.as_str(), agent.as_str(), limit],
             )
             .await?;
@@ -256,10 +260,7 @@ impl Tasks<'_> {
         let rows = self
             .tx
             .query(
-                "SELECT project, id, session, agent, agent_name, message, message_number, reply_number, participant,
-                        user_id, status, priority, hops, created_at, started_at, ended_at, deadline_at, holder, error,
-                        sum
-                   FROM tasks WHERE workspace = $1 AND agent = $2 AND ended_at IS NULL ORDER BY id",
+                selected!("WHERE workspace = $1 AND agent = $2 AND ended_at IS NULL ORDER BY id"),
                 params![self.workspace.as_str(), agent.as_str()],
             )
             .await?;
@@ -271,10 +272,7 @@ impl Tasks<'_> {
         let rows = self
             .tx
             .query(
-                "SELECT project, id, session, agent, agent_name, message, message_number, reply_number, participant,
-                        user_id, status, priority, hops, created_at, started_at, ended_at, deadline_at, holder, error,
-                        sum
-                   FROM tasks WHERE workspace = $1 AND ended_at IS NULL AND project = $2 ORDER BY id",
+                selected!("WHERE workspace = $1 AND ended_at IS NULL AND project = $2 ORDER BY id"),
                 params![self.workspace.as_str(), project.as_str()],
             )
             .await?;
@@ -286,10 +284,7 @@ impl Tasks<'_> {
         let rows = self
             .tx
             .query(
-                "SELECT project, id, session, agent, agent_name, message, message_number, reply_number, participant,
-                        user_id, status, priority, hops, created_at, started_at, ended_at, deadline_at, holder, error,
-                        sum
-                   FROM tasks WHERE workspace = $1 AND session = $2 AND ended_at IS NULL ORDER BY id",
+                selected!("WHERE workspace = $1 AND session = $2 AND ended_at IS NULL ORDER BY id"),
                 params![self.workspace.as_str(), session.as_str()],
             )
             .await?;
@@ -301,10 +296,7 @@ impl Tasks<'_> {
         let rows = self
             .tx
             .query(
-                "SELECT project, id, session, agent, agent_name, message, message_number, reply_number, participant,
-                        user_id, status, priority, hops, created_at, started_at, ended_at, deadline_at, holder, error,
-                        sum
-                   FROM tasks WHERE workspace = $1 AND session = $2 ORDER BY id DESC LIMIT $3",
+                selected!("WHERE workspace = $1 AND session = $2 ORDER BY id DESC LIMIT $3"),
                 params![self.workspace.as_str(), session.as_str(), limit],
             )
             .await?;

@@ -56,15 +56,11 @@ pub(crate) async fn put(
     mover: Mover<'_>,
     now: Timestamp,
 ) -> Result<()> {
-    let session = tx.scope(workspace).sessions().get(&before.session).await?;
-    match session {
-        Some(mut session) => {
-            put_in(tx, &mut session, before, after, mover, now).await?;
-            Ok(tx.scope(workspace).sessions().save(&session).await?)
-        }
-        // Its session has gone, and with it whoever would be told.
-        None => Ok(()),
-    }
+    // A task goes with its session.
+    let found = tx.scope(workspace).sessions().get(&before.session).await?;
+    let mut session = found.ok_or_else(Refusal::task_not_found)?;
+    put_in(tx, &mut session, before, after, mover, now).await?;
+    Ok(tx.scope(workspace).sessions().save(&session).await?)
 }
 
 /// Cancels a task that has not ended, because of what happened to it or around it.
