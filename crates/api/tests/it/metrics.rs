@@ -4,7 +4,6 @@ use crate::it::talk::Talk;
 use api::{Options, RateLimit};
 use axum::http::Method;
 use serde_json::json;
-use std::time::Duration;
 use testkit::{Fault, Turn, World};
 
 #[tokio::test]
@@ -61,13 +60,9 @@ async fn the_figures_tell_what_agents_do_and_not_which() {
     assert_eq!(talk.ask("canary?").await["status"], "completed");
     assert_eq!(talk.ask("canary!").await["status"], "failed");
     // Whoever waits has the answer a moment before it is counted.
-    let text = loop {
-        let text = talk.world.get("/metrics").by(&talk.owner).send().await.text;
-        if text.contains("longhouse_turn_seconds_count 2\n") {
-            break text;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    };
+    talk.quiet().await;
+    let text = talk.world.get("/metrics").by(&talk.owner).send().await.text;
+    assert!(text.contains("longhouse_turn_seconds_count 2\n"), "{text}");
     let lines = [
         r#"turns_total{end="completed"} 1"#,
         r#"turns_total{end="failed"} 1"#,
