@@ -1,5 +1,4 @@
-//! The HTTP client that all providers share, and so its pool of open connections. Whoever else needs one makes it here too:
-//! a client that brings no TLS configuration of its own panics, because nothing global is installed for it.
+//! The HTTP client that all providers share, and so its pool of open connections.
 
 use crate::providers::Timeouts;
 use reqwest::Client;
@@ -13,7 +12,7 @@ const IDLE_WITHIN: Duration = Duration::from_secs(60);
 const IDLE_MOST: usize = 64;
 
 /// `needs_tls`: whether any address is a secure one; reading the machine's certificates takes a while.
-pub fn client(timeouts: &Timeouts, needs_tls: bool) -> Result<Client, String> {
+pub(crate) fn client(timeouts: &Timeouts, needs_tls: bool) -> Result<Client, String> {
     Client::builder()
         // The provider is part of this configuration, so nothing global must be installed for it.
         .tls_backend_preconfigured(tls(needs_tls)?)

@@ -21,7 +21,6 @@ mod statuses;
 pub mod tokens;
 pub mod windows;
 
-pub use connections::client as http_client;
 pub use demo::Demo;
 pub use error::{Error, Result};
 pub use providers::{InvalidProvider, ProviderOptions, Providers, Timeouts, from_environment};

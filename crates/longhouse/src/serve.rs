@@ -2,6 +2,7 @@
 
 mod reloads;
 mod watching;
+mod webhooks;
 
 use crate::cli::{Place, Serve};
 use crate::settings::Process;
@@ -52,6 +53,7 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     let socket = SocketPath::of(&place.data_dir)?;
     greet(&house, place, &process.public_url(bound.address()?)).await?;
     let keeping = tokio::spawn(housekeeping::run(house.clone()));
+    let posting = tokio::spawn(webhooks::post_alerts(house.clone()));
     let following = tokio::spawn(file.follow(house.clone(), hangup));
     worker_spaces::resume(&house).await?;
     api::serve(api::entrance(app), bound, stop.wait(), || {
@@ -61,6 +63,7 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     .await;
     bus::drain(&house, TO_FINISH).await;
     keeping.abort();
+    posting.abort();
     following.abort();
     // The next start would remove it; a client would meanwhile knock in vain. Before the house is closed, because then
     // the next may have made its own already.

@@ -23,5 +23,6 @@ mod it {
     mod small_disk;
     mod streams;
     mod traces;
+    mod webhooks;
     mod workspaces;
 }

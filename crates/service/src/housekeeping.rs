@@ -25,7 +25,6 @@ pub async fn run(house: House) {
         tasks::end_overdue_tasks(&house),
         worker_spaces::end_idle_spaces(&house),
         worker_spaces::count_alerts(&house),
-        worker_spaces::post_to_webhook(&house),
         purge(&house),
     );
 }

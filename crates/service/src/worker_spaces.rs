@@ -8,7 +8,7 @@ mod looks;
 mod spaces;
 mod telling;
 
-pub use alerts::{Figures as AlertFigures, count_alerts, post_to_webhook};
+pub use alerts::{Figures as AlertFigures, ForWebhook, Posting, count_alerts};
 pub use cache::CacheFigures;
 pub use endings::{cleanup, end_idle_spaces, end_idle_spaces_once, reset};
 pub(crate) use endings::{end_if_unused, end_own_if_unused, retire};

@@ -1,9 +1,9 @@
-//! Alerts: what somebody should look at. Told once on the workspace's stream, counted, and posted to a webhook if the
-//! configuration names one.
+//! Alerts: what somebody should look at. Told once on the workspace's stream, counted, and handed on if the
+//! configuration names a webhook.
 
-mod webhooks;
+mod told;
 
-pub use webhooks::{count_alerts, post_to_webhook};
+pub use told::{ForWebhook, Posting, count_alerts};
 
 use super::telling::Tell;
 use crate::House;
