@@ -42,6 +42,7 @@ pub mod strict_json;
 pub mod tasks;
 pub mod times;
 pub mod tokens;
+pub mod tool_calls;
 pub mod tool_schemas;
 pub mod users;
 pub mod worker_spaces;

@@ -1,0 +1,5 @@
+//! Calls of tools on a person's machine, and the states they go through. Pure; `service` asks here before every step.
+
+mod states;
+
+pub use states::{CallStatus, Risk};
