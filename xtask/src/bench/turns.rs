@@ -3,7 +3,7 @@
 
 use super::ROUNDS;
 use super::http::{Request, STAMP, Target};
-use super::load::{Lane, Until, drive};
+use super::load::{Lane, Outcome, Until, drive};
 use super::rows::{Bar, Row};
 use super::samples::{Sample, Unit, grouped};
 use super::scene::{CLIENTS, Product, Scene, dealt};
@@ -103,14 +103,20 @@ pub(crate) fn measure(scene: &Scene) -> Result<Vec<Row>> {
         let spent = talk.product.server.processor_time()? - before;
         rounds.one_p50_ms.push(outcome.percentile_ms(0.5));
         rounds.one_p99_ms.push(outcome.percentile_ms(0.99));
-        rounds.processor_ms.push(spent.as_secs_f64() * 1000.0 / outcome.count() as f64);
+        rounds.processor_ms.push(per_turn(spent, &outcome));
         rounds.bare_p50_ms.push(scene.drive(&direct, &mut bare, Until::Elapsed(scene.round))?.percentile_ms(0.5));
+        let before = talk.product.server.processor_time()?;
         let outcome = scene.drive(talk.target(), &mut many, Until::Elapsed(scene.round))?;
+        rounds.many_processor_ms.push(per_turn(talk.product.server.processor_time()? - before, &outcome));
         rounds.per_second.push(outcome.per_second());
         rounds.many_p99_ms.push(outcome.percentile_ms(0.99));
     }
     talk.end()?;
     rounds.into_rows()
+}
+
+fn per_turn(spent: Duration, outcome: &Outcome) -> f64 {
+    spent.as_secs_f64() * 1000.0 / outcome.count() as f64
 }
 
 #[derive(Default)]
@@ -121,6 +127,7 @@ struct Rounds {
     bare_p50_ms: Vec<f64>,
     per_second: Vec<f64>,
     many_p99_ms: Vec<f64>,
+    many_processor_ms: Vec<f64>,
 }
 
 impl Rounds {
@@ -141,6 +148,7 @@ impl Rounds {
                 Bar::AtLeast(1500.0),
             )?,
             Row::new("– their latency, p99", milliseconds(self.many_p99_ms), Bar::None)?,
+            Row::new("– the server's processor time for each", milliseconds(self.many_processor_ms), Bar::None)?,
         ])
     }
 }
