@@ -29,7 +29,7 @@ impl From<service::Error> for Failure {
 
 pub(crate) fn status(code: Code) -> StatusCode {
     match code {
-        Code::InvalidKey | Code::InvalidRequest => StatusCode::BAD_REQUEST,
+        Code::CommandDenied | Code::InvalidKey | Code::InvalidPath | Code::InvalidRequest => StatusCode::BAD_REQUEST,
         Code::Unauthenticated => StatusCode::UNAUTHORIZED,
         Code::BudgetExceeded | Code::PriceUnknown => StatusCode::PAYMENT_REQUIRED,
         Code::Forbidden => StatusCode::FORBIDDEN,

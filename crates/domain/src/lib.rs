@@ -25,6 +25,7 @@ pub mod messages;
 pub mod model_names;
 pub mod money;
 pub mod participants;
+pub mod paths;
 pub mod platform_tools;
 pub mod policy;
 pub mod prices;
