@@ -10,6 +10,7 @@ pub mod budgets;
 pub mod callers;
 pub mod capabilities;
 pub mod codes;
+pub mod commands;
 pub mod diffs;
 pub mod entries;
 pub mod events;
