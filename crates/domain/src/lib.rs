@@ -25,6 +25,7 @@ pub mod ledger;
 pub mod messages;
 pub mod model_names;
 pub mod money;
+pub mod node_tools;
 pub mod participants;
 pub mod paths;
 pub mod platform_tools;
