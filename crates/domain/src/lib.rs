@@ -35,6 +35,7 @@ pub mod projects;
 pub mod publications;
 pub mod refusals;
 pub mod requests;
+pub mod risks;
 pub mod roles;
 pub mod rules;
 pub mod sessions;

@@ -1,7 +1,7 @@
 //! Skills: folders of instructions that a workspace's agents see by name and description, and load when they need them.
 //! They are text that somebody else wrote: bounded, made visible, and never a grant of anything.
 
-mod hidden;
+pub(crate) mod hidden;
 
 pub use hidden::{Hidden, reveal};
 

@@ -31,7 +31,7 @@ pub fn reveal(text: &str) -> (String, Vec<Hidden>) {
 }
 
 /// Controls, and what Unicode lets a font leave out.
-fn is_hidden(code: char) -> bool {
+pub(crate) fn is_hidden(code: char) -> bool {
     match code {
         '\n' | '\t' | '\r' => false,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
@@ -55,7 +55,7 @@ fn is_hidden(code: char) -> bool {
 }
 
 /// A joiner between two emoji, or one selector of its presentation right after one. Anything more is a message.
-fn holds_an_emoji_together(characters: &[char], at: usize) -> bool {
+pub(crate) fn holds_an_emoji_together(characters: &[char], at: usize) -> bool {
     let before = |steps: usize| at.checked_sub(steps).and_then(|at| characters.get(at)).copied();
     let after = characters.get(at + 1).copied();
     match characters[at] {

@@ -1,0 +1,113 @@
+//! How much a call could break, and why: a list of reasons, each with a level, of which the highest counts. No reason
+//! lowers another, and nothing is harmless because it looks so.
+
+mod hidden;
+mod protected;
+
+pub use hidden::{made_visible, made_visible_in_a_line};
+pub use protected::{Guard, guard_of};
+
+use crate::node_tools::{Mode, NodeRequest};
+use crate::tool_calls::Risk;
+
+/// What is known about a call besides itself. What is not known counts as the worse of its two answers.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known<'a> {
+    /// Whether the agent has read the file in this session.
+    pub has_read: bool,
+    /// Whether the file is there, if a preview told.
+    pub exists: Option<bool>,
+    /// Where the path leads behind links, if a preview told: a harmless name may be a link to another.
+    pub resolved: Option<&'a str>,
+    /// Other texts that whoever approves will see: a diff, the program that was found, what the agent says about it.
+    pub also_shown: &'a [&'a str],
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Assessment {
+    pub risk: Risk,
+    /// Sentences for people, those that weigh most first.
+    pub reasons: Vec<String>,
+}
+
+pub fn assess(request: &NodeRequest, known: Known<'_>) -> Assessment {
+    let mut reasons = vec![of_the_tool(request)];
+    reasons.extend(of_overwriting(request, known));
+    let paths = request.path().into_iter().chain(known.resolved);
+    reasons.extend(paths.filter_map(|path| of_the_name(request, path)));
+    reasons.extend(of_what_is_shown(request, known));
+    // Stable: reasons of the same weight stay in the order they were found.
+    reasons.sort_by_key(|(risk, _)| std::cmp::Reverse(*risk));
+    reasons.dedup();
+    let risk = reasons.first().map_or(Risk::High, |(risk, _)| *risk);
+    Assessment { risk, reasons: reasons.into_iter().map(|(_, reason)| reason).collect() }
+}
+
+type Reason = (Risk, String);
+
+fn high(reason: impl Into<String>) -> Reason {
+    (Risk::High, reason.into())
+}
+
+fn of_the_tool(request: &NodeRequest) -> Reason {
+    match request {
+        NodeRequest::Read { .. } => (Risk::Low, "reads a file and changes nothing".to_owned()),
+        NodeRequest::List { .. } => (Risk::Low, "lists a folder and changes nothing".to_owned()),
+        NodeRequest::Write(_) => (Risk::Medium, "writes a file".to_owned()),
+        NodeRequest::Edit { .. } => (Risk::Medium, "changes a file".to_owned()),
+        NodeRequest::Delete { .. } => high("deletes a file"),
+        NodeRequest::Execute(_) => high("runs a command: what it does is seen only afterwards"),
+    }
+}
+
+/// An edit has to say what it replaces, and appending replaces nothing.
+fn of_overwriting(request: &NodeRequest, known: Known<'_>) -> Option<Reason> {
+    let NodeRequest::Write(write) = request else { return None };
+    if write.mode == Mode::Append || known.has_read {
+        return None;
+    }
+    match known.exists {
+        Some(false) => None,
+        Some(true) => Some(high("replaces a file that the agent has not read")),
+        None => Some(high("may replace a file that the agent has not read: whether there is one is not known")),
+    }
+}
+
+fn of_the_name(request: &NodeRequest, path: &str) -> Option<Reason> {
+    let (pattern, guard) = guard_of(path)?;
+    (guard == Guard::Secret || !request.tool().only_looks())
+        .then(|| high(format!("`{pattern}` is protected: {}", guard.as_sentence())))
+}
+
+/// Only the first character of each part is told: one is enough to be careful.
+fn of_what_is_shown(request: &NodeRequest, known: Known<'_>) -> Vec<Reason> {
+    let lines = |texts: Vec<(&'static str, &str)>| {
+        texts.into_iter().filter_map(|(what, text)| Some((what, hidden::first_in_a_line(text)?))).collect::<Vec<_>>()
+    };
+    let texts = |texts: Vec<(&'static str, &str)>| {
+        texts.into_iter().filter_map(|(what, text)| Some((what, hidden::first(text)?))).collect::<Vec<_>>()
+    };
+    let mut found = lines(request.path().map(|path| ("path", path)).into_iter().collect());
+    found.extend(lines(known.resolved.map(|path| ("path behind the link", path)).into_iter().collect()));
+    found.extend(match request {
+        NodeRequest::Read { .. } | NodeRequest::Delete { .. } => vec![],
+        NodeRequest::Write(write) => texts(vec![("content", &write.content)]),
+        NodeRequest::List { pattern, .. } => {
+            lines(pattern.iter().map(|pattern| ("pattern", pattern.as_str())).collect())
+        }
+        NodeRequest::Edit { old, new, .. } => texts(vec![("text to be replaced", old), ("new text", new)]),
+        NodeRequest::Execute(command) => {
+            let mut parts = lines(vec![("program", &command.program)]);
+            parts.extend(lines(command.cwd.iter().map(|cwd| ("working directory", cwd.as_str())).collect()));
+            let arguments = command.args.iter().map(|argument| ("argument", argument.as_str()));
+            parts.extend(texts(arguments.collect()));
+            parts
+        }
+    });
+    found.extend(texts(known.also_shown.iter().map(|text| ("text shown with it", *text)).collect()));
+    let sentence = |(what, character)| high(format!("the {what} holds {}", hidden::described(character)));
+    found.into_iter().map(sentence).collect()
+}
+
+#[cfg(test)]
+mod tests;
