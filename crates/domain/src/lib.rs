@@ -12,6 +12,7 @@ pub mod capabilities;
 pub mod codes;
 pub mod commands;
 pub mod diffs;
+pub mod digests;
 pub mod entries;
 pub mod events;
 mod fields;
