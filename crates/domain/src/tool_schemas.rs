@@ -1,6 +1,7 @@
 //! Tool definitions that a model can be given as they are, in the shapes that model providers and MCP use.
 
 pub mod items;
+pub mod node;
 pub mod skills;
 
 pub use crate::platform_tools::SHARED_CONTEXT;
