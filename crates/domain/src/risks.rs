@@ -81,32 +81,41 @@ fn of_the_name(request: &NodeRequest, path: &str) -> Option<Reason> {
 
 /// Only the first character of each part is told: one is enough to be careful.
 fn of_what_is_shown(request: &NodeRequest, known: Known<'_>) -> Vec<Reason> {
-    let lines = |texts: Vec<(&'static str, &str)>| {
-        texts.into_iter().filter_map(|(what, text)| Some((what, hidden::first_in_a_line(text)?))).collect::<Vec<_>>()
-    };
-    let texts = |texts: Vec<(&'static str, &str)>| {
-        texts.into_iter().filter_map(|(what, text)| Some((what, hidden::first(text)?))).collect::<Vec<_>>()
-    };
-    let mut found = lines(request.path().map(|path| ("path", path)).into_iter().collect());
-    found.extend(lines(known.resolved.map(|path| ("path behind the link", path)).into_iter().collect()));
-    found.extend(match request {
-        NodeRequest::Read { .. } | NodeRequest::Delete { .. } => vec![],
-        NodeRequest::Write(write) => texts(vec![("content", &write.content)]),
-        NodeRequest::List { pattern, .. } => {
-            lines(pattern.iter().map(|pattern| ("pattern", pattern.as_str())).collect())
-        }
-        NodeRequest::Edit { old, new, .. } => texts(vec![("text to be replaced", old), ("new text", new)]),
-        NodeRequest::Execute(command) => {
-            let mut parts = lines(vec![("program", &command.program)]);
-            parts.extend(lines(command.cwd.iter().map(|cwd| ("working directory", cwd.as_str())).collect()));
-            let arguments = command.args.iter().map(|argument| ("argument", argument.as_str()));
-            parts.extend(texts(arguments.collect()));
-            parts
-        }
+    let shown = shown(request).into_iter();
+    let shown = shown.chain(known.resolved.map(|path| Part::Name("path behind the link", path)));
+    let shown = shown.chain(known.also_shown.iter().map(|text| Part::Text("text shown with it", text)));
+    let found = shown.filter_map(|part| match part {
+        Part::Name(what, text) => Some((what, hidden::first_in_a_line(text)?)),
+        Part::Text(what, text) => Some((what, hidden::first(text)?)),
     });
-    found.extend(texts(known.also_shown.iter().map(|text| ("text shown with it", *text)).collect()));
-    let sentence = |(what, character)| high(format!("the {what} holds {}", hidden::described(character)));
-    found.into_iter().map(sentence).collect()
+    found.map(|(what, character)| high(format!("the {what} holds {}", hidden::described(character)))).collect()
+}
+
+/// A part of a call that somebody will look at, and what it is called.
+enum Part<'a> {
+    /// Stands on one line.
+    Name(&'static str, &'a str),
+    Text(&'static str, &'a str),
+}
+
+fn shown(request: &NodeRequest) -> Vec<Part<'_>> {
+    let mut parts: Vec<Part<'_>> = request.path().map(|path| Part::Name("path", path)).into_iter().collect();
+    match request {
+        NodeRequest::Read { .. } | NodeRequest::Delete { .. } => {}
+        NodeRequest::Write(write) => parts.push(Part::Text("content", &write.content)),
+        NodeRequest::List { pattern, .. } => {
+            parts.extend(pattern.as_ref().map(|pattern| Part::Name("pattern", pattern.as_str())));
+        }
+        NodeRequest::Edit { old, new, .. } => {
+            parts.extend([Part::Text("text to be replaced", old), Part::Text("new text", new)]);
+        }
+        NodeRequest::Execute(command) => {
+            parts.push(Part::Name("program", &command.program));
+            parts.extend(command.cwd.as_ref().map(|cwd| Part::Name("working directory", cwd)));
+            parts.extend(command.args.iter().map(|argument| Part::Text("argument", argument)));
+        }
+    }
+    parts
 }
 
 #[cfg(test)]

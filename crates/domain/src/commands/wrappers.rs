@@ -52,15 +52,21 @@ const WRAPPERS: &[Grammar] = &[
     grammar("ltrace", "bcCfiLrStTV", "aADeFlnopsuwx", &[], 0),
     grammar("prlimit", "", "", &[], 0),
     grammar("setarch", "BFILRSTXZv3", "p", &[], 1),
+    grammar("i386", "BFILRSTXZv3", "p", &[], 0),
+    grammar("x86_64", "BFILRSTXZv3", "p", &[], 0),
     grammar("linux32", "BFILRSTXZv3", "p", &[], 0),
     grammar("linux64", "BFILRSTXZv3", "p", &[], 0),
-    grammar("busybox", "", "", &["--"], 0),
+    grammar("busybox", "", "", &[], 0),
     grammar("toybox", "", "", &[], 0),
     grammar("command", "p", "", &[], 0),
     grammar("exec", "cl", "a", &[], 0),
     grammar("builtin", "", "", &[], 0),
     grammar("unbuffer", "p", "", &[], 0),
     grammar("fakeroot", "hvu", "lsibf", &[], 0),
+    grammar("ssh-agent", "cdkDs", "aEPOt", &[], 0),
+    grammar("valgrind", "dhqv", "", &[], 0),
+    grammar("catchsegv", "", "", &[], 0),
+    grammar("dbus-launch", "", "", &["--exit-with-session"], 0),
     grammar("eatmydata", "", "", &[], 0),
     grammar("faketime", "mpf", "", &[], 1),
     grammar("chronic", "ev", "", &[], 0),
@@ -201,6 +207,8 @@ fn walk<'a>(grammar: &Grammar, words: &[&'a str]) -> (Vec<&'a str>, Vec<usize>) 
         } else if word == "-" || (grammar.name == "env" && word.contains('=')) {
             next.push(Place { at: at + 1, ..place });
         } else if operands > 0 {
+            // Some can be left out: then this is the program already.
+            programs.push(at);
             next.push(Place { at: at + 1, operands: operands - 1, ..place });
         } else {
             programs.push(at);

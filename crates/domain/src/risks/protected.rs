@@ -75,7 +75,7 @@ const SECRET: &[&str] = &[
     "credentials.json",
 ];
 const REPOSITORY: &[&str] =
-    &[".git", "git~1", ".gitmodules", ".gitattributes", ".gitconfig", ".config/git", ".hg", ".svn", ".jj"];
+    &[".git", "*.git", "git~1", ".gitmodules", ".gitattributes", ".gitconfig", ".config/git", ".hg", ".svn", ".jj"];
 const STARTS_WITH_SHELL: &[&str] = &[
     ".bashrc",
     ".bash_profile",
@@ -142,7 +142,17 @@ const RUNS_BY_ITSELF: &[&str] = &[
     ".ci",
     ".husky",
     ".githooks",
-    "hooks",
+    "hooks/pre-commit",
+    "hooks/pre-push",
+    "hooks/pre-receive",
+    "hooks/pre-rebase",
+    "hooks/post-commit",
+    "hooks/post-checkout",
+    "hooks/post-merge",
+    "hooks/post-receive",
+    "hooks/commit-msg",
+    "hooks/prepare-commit-msg",
+    "hooks/update",
     ".pre-commit-config.y*ml",
     "lefthook*.y*ml",
     ".lefthook*",
@@ -192,6 +202,7 @@ mod tests {
             ("/home/ada/work/.git", Guard::Repository),
             ("git~1/config", Guard::Repository),
             (".gitmodules", Guard::Repository),
+            ("mirror.git/config", Guard::Repository),
             (".env", Guard::Secret),
             (".ENV.local", Guard::Secret),
             ("a/.envrc", Guard::Secret),
@@ -241,6 +252,8 @@ mod tests {
             "longhouse/src/lib.rs",
             "ssh/config",
             ".cargo/registry",
+            "src/hooks/use_list.ts",
+            "webhooks/update.rs",
         ] {
             assert_eq!(guard_of(path), None, "{path}");
         }
