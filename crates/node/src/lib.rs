@@ -4,6 +4,8 @@
 //! path is resolved by the kernel below an open handle, so there is no check to race with. Time comes in as milliseconds.
 
 mod changes;
+pub mod commands;
+pub mod confinement;
 mod directories;
 mod errors;
 pub mod files;
@@ -11,6 +13,7 @@ mod globs;
 mod hashes;
 pub mod journal;
 mod marks;
+mod previews;
 mod roots;
 mod times;
 mod undo;
@@ -21,5 +24,6 @@ pub use errors::{Error, Failure, Fault, Result};
 pub use files::Files;
 pub use hashes::Sha256;
 pub use marks::Mark;
+pub use previews::{CommandPreview, Diff, FilePreview, Previews};
 pub use roots::Root;
 pub use undo::{Undo, Undone};

@@ -5,10 +5,12 @@
 extern crate longhouse_node as node;
 
 mod it {
+    mod commands;
     mod files;
     mod journal;
     mod kills;
     mod paths;
+    mod previews;
     mod races;
     mod scenes;
     mod undo;
