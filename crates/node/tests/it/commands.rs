@@ -116,7 +116,10 @@ fn nobody_elses_files_are_read() {
         std::fs::write(folder.join("secret"), CANARY).unwrap();
         secrets.push(folder.join("secret"));
     }
-    secrets.push("/etc/shadow".into());
+    // Only root can read this one, confined or not.
+    if rustix::process::getuid().is_root() {
+        secrets.push("/etc/shadow".into());
+    }
     for secret in &secrets {
         let secret = secret.to_str().unwrap();
         assert!(unconfined(&scene, &format!("cat {secret} > /dev/null")), "the control: {secret}");
@@ -131,7 +134,7 @@ fn nobody_elses_files_are_read() {
     for script in [
         format!("cat /proc/{own}/environ"),
         format!("readlink /proc/{own}/fd/1"),
-        format!("cat /proc/{own}/root/etc/shadow"),
+        format!("cat /proc/{own}/root/etc/passwd"),
     ] {
         assert!(unconfined(&scene, &format!("{script} > /dev/null")), "the control: {script}");
         let executed = shell(&scene, &script);

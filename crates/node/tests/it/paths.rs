@@ -3,6 +3,7 @@
 use super::scenes::{CANARY, Scene, writing};
 use node::Root;
 use node::files::WriteFile;
+use proptest::prelude::*;
 use std::os::unix::net::UnixListener;
 
 /// Every operation on one path, with what it was refused for.
@@ -193,4 +194,40 @@ fn the_root_knows_what_lies_inside_it() {
     assert!(root.encloses(&scene.root()).unwrap());
     assert!(!root.encloses(scene.state.path()).unwrap());
     assert!(Root::open(&scene.outside().join("file")).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn no_mixture_of_steps_leads_out(steps in prop::collection::vec(0..STEPS.len(), 1..9), begins_in_root in any::<bool>()) {
+        thread_local!(static SCENE: Scene = winding());
+        SCENE.with(|scene| {
+            let path = steps.iter().map(|step| STEPS[*step]).collect::<Vec<_>>().join("/");
+            let path = if begins_in_root { scene.root().join(&path).to_str().unwrap().to_owned() } else { path };
+            let read = scene.files.read(&path).map(|read| read.content);
+            assert!(read.is_err() || read.unwrap() != CANARY, "read {path}");
+            let names = scene.list(&path).unwrap_or_default().join(" ");
+            assert!(!names.contains("canary"), "list {path}");
+            // Whatever is written lies inside, and is gone again.
+            if scene.write(&path, "mine").is_ok() {
+                scene.write(&path, "fine").unwrap();
+            }
+            assert!(scene.outside_is_untouched(), "{path}");
+        });
+    }
+}
+
+const STEPS: [&str; 10] = ["..", ".", "", "deep", "file", "out", "up", "inside", "deeper", "outside"];
+
+/// Directories and links that lead around.
+fn winding() -> Scene {
+    let scene = Scene::new();
+    scene.put("deep/deeper/file", "fine");
+    scene.link("../outside", "out");
+    scene.link("..", "deep/up");
+    scene.link("../..", "deep/deeper/up");
+    scene.link("deep/deeper", "inside");
+    scene.link("../../../outside/file", "deep/deeper/outside");
+    scene
 }
