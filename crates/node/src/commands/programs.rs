@@ -69,3 +69,64 @@ impl Programs {
 fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// A system with `usr/bin` and `usr/lib`, a root, and a link from each to each.
+    fn scene() -> (tempfile::TempDir, Programs, Root) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap();
+        for directory in ["usr/bin", "usr/lib", "usr/work", "elsewhere"] {
+            std::fs::create_dir_all(path.join(directory)).unwrap();
+        }
+        for program in ["usr/bin/tool", "usr/lib/engine", "usr/work/mine", "elsewhere/other"] {
+            std::fs::write(path.join(program), "").unwrap();
+            std::fs::set_permissions(path.join(program), std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        std::fs::write(path.join("usr/bin/text"), "").unwrap();
+        symlink("../lib/engine", path.join("usr/bin/motor")).unwrap();
+        symlink("../work/mine", path.join("usr/bin/mine")).unwrap();
+        symlink("../../elsewhere/other", path.join("usr/bin/other")).unwrap();
+        let programs = Programs { searched: vec![path.join("usr/bin")], system: vec![path.join("usr")] };
+        let root = Root::open(&path.join("usr/work")).unwrap();
+        (folder, programs, root)
+    }
+
+    #[test]
+    fn a_name_means_a_file_of_the_system_wherever_its_links_lead_inside() {
+        let (folder, programs, root) = scene();
+        let path = folder.path().canonicalize().unwrap();
+        for (given, file) in [("tool", "usr/bin/tool"), ("motor", "usr/lib/engine")] {
+            let found = programs.find(given, &root).unwrap();
+            assert_eq!((found.path, found.name.as_str()), (path.join(file), given));
+            let given = path.join("usr/bin").join(given);
+            assert_eq!(programs.find(given.to_str().unwrap(), &root).unwrap().path, path.join(file));
+        }
+    }
+
+    #[test]
+    fn what_leads_into_the_root_or_out_of_the_system_is_refused() {
+        let (folder, programs, root) = scene();
+        let path = folder.path().canonicalize().unwrap();
+        let absolute = |file: &str| path.join(file).to_str().unwrap().to_owned();
+        let refused = [
+            "mine".to_owned(),
+            "other".to_owned(),
+            absolute("usr/bin/mine"),
+            absolute("usr/work/mine"),
+            absolute("usr/lib/engine"),
+            absolute("usr/bin/../lib/engine"),
+            absolute("elsewhere/other"),
+            "./tool".to_owned(),
+        ];
+        for given in refused {
+            assert_eq!(programs.find(&given, &root).unwrap_err().code(), "PROGRAM_REFUSED", "{given}");
+        }
+        for given in ["engine", "text", "missing"] {
+            assert_eq!(programs.find(given, &root).unwrap_err().code(), "PROGRAM_NOT_FOUND", "{given}");
+        }
+    }
+}

@@ -285,6 +285,11 @@ fn a_flood_of_words_is_cut_and_blocks_nobody() {
     assert_eq!((exact.stdout.len(), exact.truncated), (256 * 1024, false));
 }
 
+/// How long a process sleeps, which is also what it is known by: of no other test and no other run.
+fn long(number: u32) -> String {
+    (u64::from(std::process::id()) * 10 + 900_000_000 + u64::from(number)).to_string()
+}
+
 /// A process of ours with that word on its command line.
 fn is_running(word: &str) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
@@ -308,37 +313,41 @@ fn is_gone_soon(word: &str) -> bool {
 #[test]
 fn a_command_and_its_grandchildren_end_at_the_deadline() {
     let scene = Scene::new();
-    let script = "(bash -c 'trap \"\" TERM INT HUP; sleep 987001 & sleep 987001' &) ; nohup sleep 987001 & echo started; sleep 987001";
-    let request = RunCommand { timeout_s: 1, ..command("bash", &["-c", script]) };
+    let script =
+        "(bash -c 'trap \"\" TERM INT HUP; sleep LONG & sleep LONG' &) ; nohup sleep LONG & echo started; sleep LONG";
+    let script = script.replace("LONG", &long(1));
+    let request = RunCommand { timeout_s: 1, ..command("bash", &["-c", &script]) };
     let executed = runner(&scene).run(&request, false).unwrap();
     assert_eq!(executed.error.unwrap().code, "TIMEOUT");
     assert_eq!((executed.success, executed.stdout.as_str(), executed.signal), (false, "started\n", Some(9)));
     assert!((1.0..3.0).contains(&executed.execution_time), "{}", executed.execution_time);
-    assert!(is_gone_soon("987001"));
+    assert!(is_gone_soon(&long(1)));
 }
 
 #[test]
 fn what_a_command_leaves_running_ends_with_it() {
     let scene = Scene::new();
     let begun = Instant::now();
-    let executed = shell(&scene, "nohup sleep 987002 & disown; (setsid sleep 987002 || sleep 987002) & exit 0");
+    let script = "nohup sleep LONG & disown; (setsid sleep LONG || sleep LONG) & exit 0";
+    let executed = shell(&scene, &script.replace("LONG", &long(2)));
     assert!(executed.success);
     assert!(begun.elapsed() < Duration::from_secs(10));
-    assert!(is_gone_soon("987002"));
+    assert!(is_gone_soon(&long(2)));
 }
 
 #[test]
 fn a_command_that_nobody_waits_for_ends() {
     let scene = Scene::new();
     let runner = runner(&scene);
-    let running = runner.start(&command("bash", &["-c", "sleep 987003 & sleep 987003"]), false).unwrap();
+    let script = "sleep LONG & sleep LONG".replace("LONG", &long(3));
+    let running = runner.start(&command("bash", &["-c", &script]), false).unwrap();
     let begun = Instant::now();
-    while !is_running("987003") {
+    while !is_running(&long(3)) {
         assert!(begun.elapsed() < Duration::from_secs(10), "it never started");
     }
     drop(running);
-    assert!(is_gone_soon("987003"));
-    let running = runner.start(&command("sleep", &["987004"]), false).unwrap();
+    assert!(is_gone_soon(&long(3)));
+    let running = runner.start(&command("sleep", &[&long(4)]), false).unwrap();
     running.stop();
     assert_eq!(running.wait().unwrap().error.unwrap().code, "STOPPED");
 }
@@ -349,14 +358,14 @@ fn a_fork_bomb_is_ended() {
     let begun = Instant::now();
     let limits = Limits { processes: 50, ..Limits::default() };
     let runner = Runner::open(scene.files.root(), &scene.state, launcher(), limits).unwrap();
-    let bomb = "for i in $(seq 100000); do sleep 987005 & done; wait";
-    let executed = runner.run(&command("bash", &["-c", bomb]), false).unwrap();
+    let bomb = "for i in $(seq 100000); do sleep LONG & done; wait".replace("LONG", &long(5));
+    let executed = runner.run(&command("bash", &["-c", &bomb]), false).unwrap();
     assert!(!executed.success);
     if !runner.confinement().counts_processes {
         assert_eq!(executed.error.unwrap().code, "TOO_MANY_PROCESSES");
     }
     assert!(begun.elapsed() < Duration::from_secs(20));
-    assert!(is_gone_soon("987005"));
+    assert!(is_gone_soon(&long(5)));
     let begun = Instant::now();
     let usual = self::runner(&scene);
     let classic = usual.run(&command("bash", &["-c", ":(){ :|:& };:; sleep 10"]), false).unwrap();
