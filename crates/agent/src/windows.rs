@@ -22,13 +22,13 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// `fixed_tokens` is what is told in any case: the prompt and the tools. The answer gets half of the window at most,
+    /// `fixed_tokens` is what is told in any case: the prompt and the tools. Of what is left the answer gets half at most,
     /// because a model that can say much and be told nothing is of no use.
     pub(crate) fn divide(window_tokens: u64, max_tokens: u64, fixed_tokens: u64) -> Self {
-        let answer_tokens = max_tokens.min(window_tokens / 2).max(1);
         let margin = window_tokens / MARGIN_SHARE;
-        let room = window_tokens.saturating_sub(fixed_tokens).saturating_sub(answer_tokens).saturating_sub(margin);
-        Self { answer_tokens, room }
+        let left = window_tokens.saturating_sub(fixed_tokens).saturating_sub(margin);
+        let answer_tokens = max_tokens.min(left / 2).max(1);
+        Self { answer_tokens, room: left.saturating_sub(answer_tokens) }
     }
 }
 
@@ -117,15 +117,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_takes_half_of_the_window_at_most() {
+    fn an_answer_takes_half_of_what_the_tools_leave_at_most() {
         let divided = |window, max, fixed| {
             let Window { answer_tokens, room } = Window::divide(window, max, fixed);
             (answer_tokens, room)
         };
         assert_eq!(divided(3200, 1000, 100), (1000, 2000));
-        assert_eq!(divided(3200, 3200, 100), (1600, 1400));
-        assert_eq!(divided(3200, u64::MAX, 100), (1600, 1400));
-        assert_eq!(divided(3200, 1000, 5000), (1000, 0));
+        assert_eq!(divided(3200, 3200, 100), (1500, 1500));
+        assert_eq!(divided(3200, u64::MAX, 100), (1500, 1500));
+        assert_eq!(divided(3200, 1000, 2100), (500, 500));
+        assert_eq!(divided(3200, 1000, 5000), (1, 0));
         assert_eq!(divided(0, 1000, 0), (1, 0));
     }
 

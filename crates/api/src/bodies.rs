@@ -16,6 +16,8 @@ use service::Ctx;
 use std::time::Duration;
 
 pub(crate) const LARGEST: usize = 1024 * 1024;
+/// What a tool writes or brings back.
+const LARGEST_WITH_FILES: usize = 16 * 1024 * 1024;
 /// A code or a token is all that somebody unknown has to say.
 const LARGEST_ANONYMOUS: usize = 16 * 1024;
 const SLOWEST: Duration = Duration::from_secs(30);
@@ -34,14 +36,31 @@ pub(crate) struct Nothing {}
 /// A body as the bare object, for doors that parse it themselves.
 pub(crate) struct Envelope(pub(crate) Map<String, Value>);
 
+/// The same for what brings files along.
+pub(crate) struct PostedLarge<T>(pub(crate) Posted<T>);
+
+impl<T: FromObject> FromRequest<App> for PostedLarge<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self> {
+        Posted::up_to(LARGEST_WITH_FILES, request, app).await.map(Self)
+    }
+}
+
 impl<T: FromObject> FromRequest<App> for Posted<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, app: &App) -> Result<Self> {
+        Self::up_to(LARGEST, request, app).await
+    }
+}
+
+impl<T: FromObject> Posted<T> {
+    async fn up_to(largest: usize, request: Request, app: &App) -> Result<Self> {
         let (mut parts, body) = request.into_parts();
         // Who asks comes first: a stranger's body is not even read.
         let Signed { mut ctx, .. } = Signed::from_request_parts(&mut parts, app).await?;
-        let bytes = read(&parts.headers, body, LARGEST).await?;
+        let bytes = read(&parts.headers, body, largest).await?;
         let mut object = object(&bytes)?;
         let key = idempotency::one_key(idempotency::field_key(&mut object)?, idempotency::header_key(&parts.headers)?)?;
         ctx.claim = key.map(|key| idempotency::claim(&ctx, &parts.uri, key, &object));

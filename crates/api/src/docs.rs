@@ -33,6 +33,9 @@ fn render(document: &Value) -> String {
         "messages",
         "tasks",
         "worker spaces",
+        "nodes",
+        "tools",
+        "approvals",
         "items",
         "workspaces",
         "events",
@@ -40,7 +43,6 @@ fn render(document: &Value) -> String {
         "tokens",
         "identity",
         "house",
-        "workspaces",
         "admin",
     ];
     for tag in tags {

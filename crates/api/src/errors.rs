@@ -34,38 +34,50 @@ pub(crate) fn status(code: Code) -> StatusCode {
         Code::BudgetExceeded | Code::PriceUnknown => StatusCode::PAYMENT_REQUIRED,
         Code::Forbidden => StatusCode::FORBIDDEN,
         Code::AgentNotFound
+        | Code::ApprovalNotFound
         | Code::BindingNotFound
         | Code::ItemNotFound
         | Code::KeyNotFound
         | Code::MemberNotFound
+        | Code::NodeNotFound
+        | Code::PairingNotFound
         | Code::ProjectNotFound
         | Code::PublicationNotFound
         | Code::RouteNotFound
         | Code::SessionNotFound
         | Code::SkillNotFound
         | Code::SnapshotNotFound
+        | Code::StandingRuleNotFound
         | Code::TaskNotFound
         | Code::TokenNotFound
+        | Code::ToolCallNotFound
         | Code::ToolNotFound
         | Code::UserNotFound
         | Code::WorkspaceNotFound => StatusCode::NOT_FOUND,
         Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Code::AgentExists
         | Code::AgentHasData
+        | Code::AlreadyDecided
         | Code::AmbiguousProject
         | Code::AmbiguousSession
         | Code::BindingExists
+        | Code::CallMovedOn
         | Code::Cancelled
         | Code::DefinedInFile
+        | Code::DigestMismatch
         | Code::HopLimit
         | Code::Interrupted
         | Code::ItemExists
+        | Code::NodeAmbiguous
+        | Code::NodeExists
+        | Code::NodeOffline
         | Code::ProjectExists
         | Code::PublicationChanged
         | Code::RulesConflict
         | Code::SessionArchived
         | Code::SessionExists
         | Code::SnapshotExists
+        | Code::StaleBase
         | Code::StoreFull
         | Code::TaskEnded
         | Code::UserExists

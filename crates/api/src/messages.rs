@@ -52,7 +52,7 @@ async fn send(
     Ok((status, Json(render(&accepted, finished))))
 }
 
-fn wait(seconds: &Number) -> Result<Duration> {
+pub(crate) fn wait(seconds: &Number) -> Result<Duration> {
     let seconds = seconds.as_f64().filter(|seconds| (0.0..=WAIT_LONGEST_S).contains(seconds));
     let refusal = || Refusal::invalid_field("wait_s", "`wait_s` is from 0 to 600 seconds");
     Ok(Duration::from_secs_f64(seconds.ok_or_else(refusal)?))

@@ -4,8 +4,9 @@ use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::openapi::Contract;
 use crate::{
-    admin, agents, budgets, docs, events, health, items, mcp, me, messages, metrics, openapi, policy, projects,
-    sessions, shared_context, sign_in, skills, tasks, tokens, tools, welcome, worker_spaces, workspaces,
+    admin, agents, approvals, budgets, docs, events, health, items, mcp, me, messages, metrics, nodes, openapi, policy,
+    projects, sessions, shared_context, sign_in, skills, tasks, tokens, tool_calls, tools, welcome, worker_spaces,
+    workspaces,
 };
 use axum::Router;
 use axum::body::Body;
@@ -39,6 +40,9 @@ pub(crate) fn doors() -> OpenApiRouter<App> {
         .merge(tasks::routes())
         .merge(worker_spaces::routes())
         .merge(events::routes())
+        .merge(nodes::routes())
+        .merge(tool_calls::routes())
+        .merge(approvals::routes())
         .merge(tools::routes())
         .merge(mcp::routes())
         .merge(workspaces::routes())

@@ -31,6 +31,7 @@ mod it {
     mod limits_of_the_store;
     mod mcp;
     mod metrics;
+    mod nodes;
     mod openapi;
     mod policy;
     mod project_rights;
@@ -49,6 +50,7 @@ mod it {
     mod snapshots;
     mod talk;
     mod tokens;
+    mod tool_calls;
     mod users;
     mod workshop;
     mod workspaces;

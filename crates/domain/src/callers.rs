@@ -1,6 +1,6 @@
 //! On whose behalf an operation runs. Made by the door that let the request in, never read from a payload.
 
-use crate::ids::{AgentId, ProjectId, SessionId, UserId, WorkspaceId};
+use crate::ids::{AgentId, NodeId, ProjectId, SessionId, UserId, WorkspaceId};
 use crate::participants::Participant;
 use crate::roles::Role;
 use crate::{Refusal, Result};
@@ -17,6 +17,8 @@ pub enum Credential {
     Agent { agent: AgentRef, session: Option<SessionId> },
     /// A bot of a channel.
     Channel { channel: String },
+    /// The daemon on somebody's machine, for the calls that it makes.
+    Node { workspace: WorkspaceId, node: NodeId },
     /// Somebody with access to the data directory: the command line beside the server.
     Operator,
 }
@@ -49,6 +51,7 @@ impl Caller {
                 Err(Refusal::forbidden("an agent token is for its agent's tools and sessions: this is for a person"))
             }
             Credential::Channel { .. } => Err(only_delivers()),
+            Credential::Node { .. } => Err(only_makes_calls()),
         }
     }
 
@@ -64,6 +67,7 @@ impl Caller {
     pub fn require_participant(&self) -> Result<()> {
         match self.credential {
             Credential::Channel { .. } => Err(only_delivers()),
+            Credential::Node { .. } => Err(only_makes_calls()),
             _ => Ok(()),
         }
     }
@@ -76,6 +80,10 @@ impl Caller {
     pub fn is_operator(&self) -> bool {
         self.credential == Credential::Operator
     }
+}
+
+pub fn only_makes_calls() -> Refusal {
+    Refusal::forbidden("a node's token is for the calls that it makes, and for nothing else")
 }
 
 pub fn only_delivers() -> Refusal {

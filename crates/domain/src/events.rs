@@ -1,11 +1,12 @@
 //! What happened, as it is told to those who watch. Events carry keys and metadata, never values.
 
+mod tools;
 mod work;
 
 use crate::budgets::{LocalDay, Tally};
 use crate::entries::{Access, Entry};
 use crate::history::{Change, ChangeKind};
-use crate::ids::{AgentId, ProjectId, SessionId, UserId, WorkspaceId, string_id};
+use crate::ids::{AgentId, NodeId, ProjectId, SessionId, UserId, WorkspaceId, string_id};
 use crate::items::{ItemKey, ItemScope};
 use crate::money::Micros;
 use crate::participants::{Participant, Patterns};
@@ -73,10 +74,17 @@ pub enum EventKind {
     TaskCancelled,
     WorkerSpaceChanged,
     Alert,
+    NodeOnline,
+    NodeOffline,
+    ToolCallUpdated,
+    ToolApprovalRequest,
+    ToolApprovalResolved,
+    ToolExecutionSignal,
+    ToolResultAck,
 }
 
 impl EventKind {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 26] = [
         Self::ContextWritten,
         Self::ContextDeleted,
         Self::ContextExpired,
@@ -96,6 +104,13 @@ impl EventKind {
         Self::TaskCancelled,
         Self::WorkerSpaceChanged,
         Self::Alert,
+        Self::NodeOnline,
+        Self::NodeOffline,
+        Self::ToolCallUpdated,
+        Self::ToolApprovalRequest,
+        Self::ToolApprovalResolved,
+        Self::ToolExecutionSignal,
+        Self::ToolResultAck,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -119,6 +134,13 @@ impl EventKind {
             Self::TaskCancelled => "TASK_CANCELLED",
             Self::WorkerSpaceChanged => "WORKER_SPACE_CHANGED",
             Self::Alert => "ALERT",
+            Self::NodeOnline => "NODE_ONLINE",
+            Self::NodeOffline => "NODE_OFFLINE",
+            Self::ToolCallUpdated => "TOOL_CALL_UPDATED",
+            Self::ToolApprovalRequest => "TOOL_APPROVAL_REQUEST",
+            Self::ToolApprovalResolved => "TOOL_APPROVAL_RESOLVED",
+            Self::ToolExecutionSignal => "TOOL_EXECUTION_SIGNAL",
+            Self::ToolResultAck => "TOOL_RESULT_ACK",
         }
     }
 }
@@ -190,6 +212,13 @@ pub struct ItemChange<'a> {
 }
 
 impl RecordedEvent {
+    /// Whether it tells a node of something that it is to do or has done.
+    pub fn is_for_node(&self, node: &NodeId) -> bool {
+        let kinds = [EventKind::ToolCallUpdated, EventKind::ToolExecutionSignal, EventKind::ToolResultAck];
+        let is_about_calls = kinds.iter().any(|kind| kind.as_str() == self.kind);
+        is_about_calls && serde_json::from_str::<Value>(&self.data).is_ok_and(|data| data["node"] == node.as_str())
+    }
+
     pub fn is_visible_to(&self, participant: &Participant) -> bool {
         self.readable_by.as_ref().is_none_or(|patterns| patterns.admits(participant))
     }

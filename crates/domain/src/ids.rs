@@ -78,6 +78,23 @@ string_id! {
     TaskId
 }
 
+string_id! {
+    /// A call of a tool on somebody's machine: `call_…`.
+    ToolCallId
+}
+string_id! {
+    /// A person's decision about a call: `apr_…`.
+    ApprovalId
+}
+string_id! {
+    /// A decision that stands for later calls: `rul_…`.
+    StandingRuleId
+}
+string_id! {
+    /// The daemon on somebody's machine: `nod_…`.
+    NodeId
+}
+
 pub const SESSION_PREFIX: &str = "ses_";
 const USER_PREFIX: &str = "usr_";
 const PERSONAL_PREFIX: &str = "personal-";
@@ -169,6 +186,10 @@ prefixed!(ProjectId, "prj_", project_not_found);
 prefixed!(AgentId, "agt_", agent_id_not_found);
 prefixed!(PublicationId, "pub_", publication_not_found);
 prefixed!(TaskId, "tsk_", task_not_found);
+prefixed!(ToolCallId, "call_", tool_call_not_found);
+prefixed!(ApprovalId, "apr_", approval_not_found);
+prefixed!(StandingRuleId, "rul_", standing_rule_not_found);
+prefixed!(NodeId, "nod_", node_not_found);
 
 impl ItemId {
     pub fn generated(unique: uuid::Uuid) -> Self {

@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod answers;
+pub mod approvals;
 pub mod audit;
 pub mod budgets;
 pub mod callers;
@@ -27,6 +28,7 @@ pub mod messages;
 pub mod model_names;
 pub mod money;
 pub mod node_tools;
+pub mod nodes;
 pub mod participants;
 pub mod paths;
 pub mod platform_tools;
@@ -43,6 +45,7 @@ pub mod sessions;
 pub mod skill_requests;
 pub mod skills;
 pub mod snapshots;
+pub mod standing_rules;
 pub mod strict_json;
 pub mod tasks;
 pub mod times;

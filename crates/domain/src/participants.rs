@@ -90,6 +90,11 @@ impl Patterns {
         Self(vec![Pattern("*".to_owned())])
     }
 
+    /// Just this one.
+    pub fn only(participant: &Participant) -> Self {
+        Self(vec![Pattern(participant.as_str().to_owned())])
+    }
+
     pub fn parse(field: &str, texts: &[String]) -> Result<Self> {
         if texts.len() > PATTERNS_MOST {
             return Err(Refusal::invalid_field(field, format!("`{field}` has at most {PATTERNS_MOST} patterns")));

@@ -71,6 +71,22 @@ impl Refusal {
         Self::new(Code::TaskNotFound, "there is no task of that id that you can see")
     }
 
+    pub fn tool_call_not_found() -> Self {
+        Self::new(Code::ToolCallNotFound, "there is no call of that id that you can see")
+    }
+
+    pub fn approval_not_found() -> Self {
+        Self::new(Code::ApprovalNotFound, "there is no approval of that id that you can see")
+    }
+
+    pub fn standing_rule_not_found() -> Self {
+        Self::new(Code::StandingRuleNotFound, "there is no standing rule of that id that you can see")
+    }
+
+    pub fn node_not_found() -> Self {
+        Self::new(Code::NodeNotFound, "there is no node of that id or name that you can see")
+    }
+
     pub fn publication_not_found() -> Self {
         Self::new(Code::PublicationNotFound, "you have no publication of that id")
     }

@@ -3,7 +3,7 @@
 use crate::capabilities::ToolSet;
 use crate::ids::{UserId, WorkspaceId};
 use crate::money::Micros;
-use crate::roles::{Role, RoleRules};
+use crate::roles::{Right, Role, RoleRules};
 use crate::skills::Skill;
 use crate::workspaces::{Binding, Identity, ToolRules, WorkspaceSettings, is_reserved, personal_defaults};
 use serde::{Deserialize, Serialize};
@@ -161,6 +161,12 @@ impl Rules {
     }
 
     /// What a role may use and what not, as far as the file or the house says so; `None` if there is no such role.
+    /// Whether a role decides about calls that are made for others. No role does unless the file says so.
+    pub fn may_approve(&self, role: &Role) -> bool {
+        let rights = self.house.roles.get(role.as_str()).and_then(|declared| declared.rights.as_ref());
+        rights.is_some_and(|rights| rights.contains(&Right::Approve))
+    }
+
     pub fn tools_of_role(&self, role: &Role) -> Option<RoleTools<'_>> {
         let (declared, built_in) = (self.house.roles.get(role.as_str()), RoleRules::built_in(role));
         if declared.is_none() && built_in.is_none() {

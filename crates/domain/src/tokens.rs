@@ -1,6 +1,6 @@
 //! Two meanings of the word meet here and nowhere else: credentials (`Token`), and the size of a text (`approximate`).
 
-use crate::ids::{AgentId, ProjectId, SessionId, TokenId, UserId, WorkspaceId};
+use crate::ids::{AgentId, NodeId, ProjectId, SessionId, TokenId, UserId, WorkspaceId};
 use crate::participants::Participant;
 use crate::times::Timestamp;
 use crate::{Refusal, Result};
@@ -21,6 +21,8 @@ pub enum TokenKind {
     Agent { workspace: WorkspaceId, agent: Option<AgentPlace>, session: Option<SessionId>, participant: Participant },
     /// A bot that delivers other people's messages.
     Channel { channel: String },
+    /// The daemon on somebody's machine.
+    Node { workspace: WorkspaceId, node: NodeId },
 }
 
 /// An agent of the token's workspace.
@@ -36,6 +38,7 @@ impl TokenKind {
             Self::User => "user",
             Self::Agent { .. } => "agent",
             Self::Channel { .. } => "channel",
+            Self::Node { .. } => "node",
         }
     }
 }

@@ -1,7 +1,120 @@
-//! Calls of tools on a person's machine, and the states they go through. Pure; `service` asks here before every step.
+//! Calls of tools on a person's machine: what was wished for, how it was judged, who is to do it, what came of it. Pure;
+//! `service` asks here before every step.
 
 #[cfg(test)]
 mod model;
+mod moves;
 mod states;
 
+pub use moves::{Deliver, moved_on};
 pub use states::{CallStatus, Risk};
+
+use crate::ids::{ApprovalId, NodeId, ProjectId, SessionId, TaskId, ToolCallId, UserId};
+use crate::messages::{Failure, NamedAgent};
+use crate::participants::Participant;
+use crate::times::Timestamp;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    pub id: ToolCallId,
+    pub origin: CallOrigin,
+    pub wish: Wish,
+    pub status: CallStatus,
+    /// None until it was found valid and allowed.
+    pub judgement: Option<Judgement>,
+    /// The decision it waited or waits for.
+    pub approval: Option<ApprovalId>,
+    pub delivery: Delivery,
+    pub outcome: CallOutcome,
+    pub times: CallTimes,
+}
+
+/// Where a call comes from, and on whose behalf.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallOrigin {
+    pub project: ProjectId,
+    pub session: Option<SessionId>,
+    pub agent: NamedAgent,
+    pub user: UserId,
+    pub participant: Participant,
+    /// The turn that waits for it; nobody does if it came in by a door.
+    pub waiter: Option<Waiter>,
+}
+
+/// A call of a model's reply in a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waiter {
+    pub task: TaskId,
+    /// The id that the model gave the call.
+    pub call: String,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wish {
+    pub tool: String,
+    /// The arguments exactly as they are shown, approved and executed: one JSON object.
+    pub params: String,
+    /// The node that the caller named.
+    pub node: Option<String>,
+}
+
+/// What the house thinks of a call that is valid and allowed. What is approved, dispatched and executed is what is here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    pub risk: Risk,
+    /// Why it is no lower.
+    pub reasons: Vec<String>,
+    pub digest: String,
+    /// Which rules it was judged by, and until when that holds: both are part of the digest.
+    pub policy_epoch: u64,
+    pub expires_at: Timestamp,
+    /// What the node said of it beforehand; none if it could not be asked.
+    pub preview: Option<Preview>,
+}
+
+/// What a node found out about a call without doing anything.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Preview {
+    /// Whether there is a file or folder of that name; none if it is about no path.
+    pub exists: Option<bool>,
+    /// Of the file that would change; none if there is none yet.
+    pub base_sha256: Option<String>,
+    /// What would change in a text.
+    pub diff: Option<String>,
+    /// Where a program was found.
+    pub program: Option<String>,
+    /// The folder that a program would run in, below the root.
+    pub cwd: Option<String>,
+    /// The names of what its environment would have.
+    #[serde(default)]
+    pub environment: Vec<String>,
+    /// Why the node would refuse it.
+    pub refusal: Option<Failure>,
+}
+
+/// Who is to do it, and the how manieth time somebody was told: the fence against answers to an earlier telling.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Delivery {
+    pub node: Option<NodeId>,
+    pub attempt: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CallOutcome {
+    /// Why it came to nothing.
+    pub reason: Option<Failure>,
+    /// What the node brought back: one JSON object.
+    pub result: Option<String>,
+    /// Whether whoever waited has it, or nobody did.
+    pub consumed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CallTimes {
+    pub created_at: Timestamp,
+    /// When its state ends by itself.
+    pub deadline_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+}

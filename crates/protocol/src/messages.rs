@@ -75,7 +75,7 @@ impl Usage {
 }
 
 /// Why there is no answer.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Failure {
     pub code: String,
     pub message: String,

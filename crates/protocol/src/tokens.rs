@@ -31,7 +31,7 @@ pub struct CreateToken {
 pub struct Token {
     /// The token's `jti`.
     pub id: String,
-    /// `user`, `agent` or `channel`.
+    /// `user`, `agent`, `channel` or `node`.
     pub kind: String,
     pub user: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,6 +46,8 @@ pub struct Token {
     pub participant: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     #[schema(value_type = String, format = DateTime)]
@@ -80,6 +82,7 @@ impl From<words::Token> for Token {
             session: None,
             participant: None,
             channel: None,
+            node: None,
             label: token.label,
             created_at: token.created_at,
             expires_at: token.expires_at,
@@ -94,6 +97,10 @@ impl From<words::Token> for Token {
                 told.participant = Some(participant.as_str().to_owned());
             }
             words::TokenKind::Channel { channel } => told.channel = Some(channel),
+            words::TokenKind::Node { workspace, node } => {
+                told.workspace = Some(workspace.as_str().to_owned());
+                told.node = Some(node.as_str().to_owned());
+            }
         }
         told
     }

@@ -294,6 +294,7 @@ pub(crate) async fn remove(tx: &mut Tx, agent: &Agent, now: Timestamp) -> Result
     tx.remove_publications_to(&agent.id).await?;
     tx.revoke_agent_tokens(&agent.id, now).await?;
     tx.forget_outcomes_of(agent.id.as_str()).await?;
+    tx.scope(&agent.workspace).standing_rules().delete_of_agent(&agent.project, &agent.id).await?;
     tx.scope(&agent.workspace).agents(&agent.project).remove(&agent.id).await?;
     tx.rights_shrank();
     tx.agents_changed();

@@ -192,6 +192,15 @@ impl Operation for LookUp {
             TokenKind::Channel { channel } => {
                 (Participant::of_user(&user.id), Credential::Channel { channel: channel.clone() })
             }
+            TokenKind::Node { workspace, node } => {
+                // A node of somebody who has left serves nobody.
+                let found = tx.scope(workspace).nodes().get(node).await?.ok_or_else(unauthenticated)?;
+                if found.user != user.id || !tx.is_member(&user.id, workspace).await? {
+                    return Err(unauthenticated().into());
+                }
+                let credential = Credential::Node { workspace: workspace.clone(), node: node.clone() };
+                (Participant::of_user(&user.id), credential)
+            }
         };
         let caller = Caller { user: user.id, role: user.role, participant, credential };
         Ok((token, caller))

@@ -13,7 +13,7 @@ use domain::worker_spaces::Alert;
 use futures_util::FutureExt;
 pub(crate) use picking::Picked;
 use picking::pick_next;
-pub(crate) use starting::{Start, standing};
+pub(crate) use starting::{Start, standing, standing_of};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;

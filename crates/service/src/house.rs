@@ -7,6 +7,7 @@ use crate::models::{self, Environment};
 use crate::signing::Signer;
 use crate::surroundings::Surroundings;
 use crate::token_counts::TokenCounts;
+use crate::tool_calls::Alarm;
 use crate::worker_spaces::Spaces;
 use crate::{Result, backups, budgets, rules, tasks, turns, users};
 use domain::times::Timestamp;
@@ -31,6 +32,7 @@ struct Rooms {
     bus: Bus,
     spaces: Spaces,
     turns: turns::Figures,
+    tool_calls: Alarm,
     /// See `DataDir::holder`.
     holder: String,
     data_dir: DataDir,
@@ -82,6 +84,7 @@ impl House {
             bus: Bus::default(),
             spaces: Spaces::default(),
             turns: turns::Figures::default(),
+            tool_calls: Alarm::default(),
             holder,
             data_dir,
         };
@@ -150,6 +153,10 @@ impl House {
 
     pub fn turns(&self) -> &turns::Figures {
         &self.0.turns
+    }
+
+    pub(crate) fn tool_calls(&self) -> &Alarm {
+        &self.0.tool_calls
     }
 
     pub(crate) fn holder(&self) -> &str {

@@ -1,8 +1,8 @@
-//! What the house does by itself: ends keys, model calls, tasks and worker spaces whose time is over, passes
-//! alerts on, forgets what is past keeping.
+//! What the house does by itself: ends keys, model calls, tasks and worker spaces whose time is over, counts alerts, tells
+//! of nodes that are gone, forgets what is past keeping.
 
 use crate::shared_context::expiry::Sweep;
-use crate::{Error, House, Result, budgets, idempotency, tasks, worker_spaces};
+use crate::{Error, House, Result, budgets, idempotency, nodes, tasks, tool_calls, worker_spaces};
 use domain::ids::{SessionId, WorkspaceId};
 use domain::times::Timestamp;
 use std::time::Duration;
@@ -25,6 +25,8 @@ pub async fn run(house: House) {
         tasks::end_overdue_tasks(&house),
         worker_spaces::end_idle_spaces(&house),
         worker_spaces::count_alerts(&house),
+        nodes::tell_of_the_gone(&house),
+        tool_calls::end_overdue_calls(&house),
         purge(&house),
     );
 }

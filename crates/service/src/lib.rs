@@ -5,6 +5,7 @@
 //! here knows HTTP, and no SQL is written here.
 
 pub mod agents;
+pub mod approvals;
 pub mod audit;
 pub mod authority;
 pub mod backups;
@@ -21,6 +22,7 @@ pub mod idempotency;
 pub mod items;
 pub mod messages;
 pub mod models;
+pub mod nodes;
 pub mod paging;
 pub mod platform_tools;
 pub mod policy;
@@ -38,6 +40,7 @@ pub mod surroundings;
 pub mod tasks;
 mod token_counts;
 pub mod tokens;
+pub mod tool_calls;
 pub mod turns;
 pub mod users;
 pub mod worker_spaces;

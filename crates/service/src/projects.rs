@@ -5,11 +5,12 @@ pub(crate) mod home;
 
 use crate::paging::{Listed, Page};
 use crate::workspaces::{self, require_member};
-use crate::{Ctx, Error, Result, agents, idempotency, rules, sessions, worker_spaces};
+use crate::{Ctx, Error, Result, agents, idempotency, nodes, rules, sessions, worker_spaces};
 use domain::agents::{Agent, AgentShape, starter_pack};
 use domain::audit::AuditRecord;
-use domain::callers::{AgentRef, Caller, Credential, only_delivers};
+use domain::callers::{AgentRef, Caller, Credential, only_delivers, only_makes_calls};
 use domain::ids::{AgentId, ProjectId, UserId, WorkspaceId};
+use domain::nodes::Serves;
 use domain::projects::{self as words, PROJECTS_MOST, Project, ProjectChange};
 use domain::sessions::KeyConvention;
 use domain::times::Timestamp;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use store::{Operation, Tx};
 
 /// How a request names a project: by id or name, and by workspace where a name alone is not enough.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProjectRef {
     pub id_or_name: String,
     pub workspace: Option<String>,
@@ -50,6 +51,7 @@ pub(crate) async fn find(tx: &mut Tx, caller: &Caller, reference: &ProjectRef) -
             Err(Refusal::forbidden("a session token reaches only its session's context, prompt and events").into())
         }
         Credential::Channel { .. } => Err(only_delivers().into()),
+        Credential::Node { .. } => Err(only_makes_calls().into()),
     }
 }
 
@@ -299,6 +301,13 @@ pub(crate) async fn remove(tx: &mut Tx, workspace: &WorkspaceId, id: &ProjectId,
     for (session, uid) in tx.scope(workspace).projects().sessions(id).await? {
         sessions::remove(tx, workspace, (&session, &uid), now).await?;
     }
+    for node in tx.scope(workspace).nodes().all().await? {
+        if node.serves == Serves::Project(id.clone()) {
+            nodes::take_away(tx, &node, now).await?;
+        }
+    }
+    tx.scope(workspace).approvals().delete_of_project(id).await?;
+    tx.scope(workspace).tool_calls().delete_of_project(id).await?;
     tx.scope(workspace).projects().remove(id).await?;
     tx.forget_outcomes_of(id.as_str()).await?;
     // Open streams of the project end with the commit.

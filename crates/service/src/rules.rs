@@ -46,14 +46,19 @@ pub struct Report {
 
 /// The rules as they are now.
 pub async fn in_force(house: &House) -> Result<Arc<Rules>> {
+    Ok(numbered(house).await?.0)
+}
+
+/// The same with the number that they have among all that were ever in force.
+pub(crate) async fn numbered(house: &House) -> Result<(Arc<Rules>, u64)> {
     if let Some(fresh) = held(house).filter(|held| held.is_fresh(house)) {
-        return Ok(fresh.rules);
+        return Ok((fresh.rules, fresh.version));
     }
     // One reads them anew; the others wait for it, and find them here.
     let _turn = house.rules().loading.lock().await;
     let held = held(house);
     if let Some(fresh) = held.as_ref().filter(|held| held.is_fresh(house)) {
-        return Ok(fresh.rules.clone());
+        return Ok((fresh.rules.clone(), fresh.version));
     }
     // Read before the rows are, so that a change in between is noticed the next time.
     let (now, epoch) = (house.now(), *house.store().rights().borrow());
@@ -66,7 +71,7 @@ pub async fn in_force(house: &House) -> Result<Arc<Rules>> {
     };
     let held = Held { rules: rules.clone(), version, epoch, looked_at: now };
     *house.rules().held.write().unwrap_or_else(PoisonError::into_inner) = Some(held);
-    Ok(rules)
+    Ok((rules, version))
 }
 
 fn held(house: &House) -> Option<Held> {

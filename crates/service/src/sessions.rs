@@ -6,7 +6,7 @@ use crate::tasks::transitions::{self, Mover};
 use crate::workspaces::{self, require_member};
 use crate::{Ctx, Error, Result, agents, idempotency, policy, rules, shared_context, worker_spaces};
 use domain::audit::AuditRecord;
-use domain::callers::{AgentRef, Caller, Credential, only_delivers};
+use domain::callers::{AgentRef, Caller, Credential, only_delivers, only_makes_calls};
 use domain::ids::{ProjectId, SessionId, UserId, WorkspaceId};
 use domain::projects::HOME;
 use domain::roles::Role;
@@ -88,6 +88,7 @@ pub(crate) async fn find(tx: &mut Tx, caller: &Caller, reference: &SessionRef) -
             Ok(found)
         }
         Credential::Channel { .. } => Err(only_delivers().into()),
+        Credential::Node { .. } => Err(only_makes_calls().into()),
     }
 }
 
@@ -390,6 +391,9 @@ pub(crate) async fn remove(
     (id, uid): (&SessionId, &str),
     now: Timestamp,
 ) -> Result<()> {
+    tx.scope(workspace).standing_rules().delete_of_session(id).await?;
+    tx.scope(workspace).approvals().delete_of_session(id).await?;
+    tx.scope(workspace).tool_calls().delete_of_session(id).await?;
     tx.scope(workspace).sessions().remove(id).await?;
     tx.revoke_session_tokens(workspace, id, now).await?;
     tx.forget_outcomes_of(uid).await?;

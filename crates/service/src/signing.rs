@@ -1,7 +1,7 @@
 //! Tokens as text: JWTs, one algorithm, every claim required and typed. Whether one still holds is `authority`'s to say.
 
 use crate::Result;
-use domain::ids::{AgentId, ProjectId, SessionId, TokenId, UserId, WorkspaceId};
+use domain::ids::{AgentId, NodeId, ProjectId, SessionId, TokenId, UserId, WorkspaceId};
 use domain::participants::Participant;
 use domain::times::Timestamp;
 use domain::tokens::{AgentPlace, Token, TokenKind};
@@ -37,6 +37,8 @@ struct Claims {
     participant: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     channel: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    node: Option<String>,
 }
 
 /// What a well-signed token says.
@@ -83,6 +85,7 @@ impl Signer {
             session: None,
             participant: None,
             channel: None,
+            node: None,
         };
         match &token.kind {
             TokenKind::User => {}
@@ -94,6 +97,10 @@ impl Signer {
                 claims.participant = Some(participant.as_str().to_owned());
             }
             TokenKind::Channel { channel } => claims.channel = Some(channel.clone()),
+            TokenKind::Node { workspace, node } => {
+                claims.workspace = Some(workspace.as_str().to_owned());
+                claims.node = Some(node.as_str().to_owned());
+            }
         }
         let signed = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.encoding);
         signed.map_err(|_| Refusal::new(Code::Internal, "the token could not be signed").into())
@@ -129,6 +136,11 @@ impl Claims {
             _ => return None,
         };
         let nothing_more = agent.is_none() && self.session.is_none();
+        if let Some(node) = &self.node {
+            let alone = nothing_more && self.participant.is_none() && self.channel.is_none() && self.kind == "node";
+            let workspace = self.workspace.clone().filter(|_| alone).map(WorkspaceId::from_trusted)?;
+            return Some(TokenKind::Node { workspace, node: NodeId::from_trusted(node.clone()) });
+        }
         match (self.kind.as_str(), &self.workspace, &self.participant, &self.channel) {
             ("user", None, None, None) if nothing_more => Some(TokenKind::User),
             ("agent", Some(workspace), Some(participant), None) if !nothing_more => Some(TokenKind::Agent {
@@ -206,6 +218,8 @@ mod tests {
             with("kind", json!("admin")),
             with("kind", json!("agent")),
             with("channel", json!("http")),
+            with("node", json!("nod_1")),
+            with("kind", json!("node")),
             with("role", json!("admin")),
             forge(&claims(), &header, &EncodingKey::from_secret(&[8; 32])),
             forge(&claims(), &Header::new(Algorithm::HS384), &key),

@@ -12,6 +12,7 @@ use crate::sessions::{Get, SessionRef};
 use crate::users::Memberships;
 use crate::{Ctx, House, Result, standing};
 use domain::Refusal;
+use domain::callers::Credential;
 use domain::events::{RecordedEvent, StreamId, Whisper};
 use domain::ids::{SessionId, UserId, WorkspaceId};
 use domain::items::ItemScope;
@@ -140,14 +141,16 @@ pub async fn of_project(
     Opened { ctx, signed_in, selection, rights }.picked(source, start).await
 }
 
-/// The events of every workspace that the caller is a member of.
+/// The events of every workspace that the caller is a member of; for a node, those about the calls it is to make.
 pub async fn of_user(
     ctx: &Ctx,
     signed_in: Arc<SignedIn>,
     selection: KeySelection,
     start: Start,
 ) -> Result<EventStream> {
-    ctx.caller.require_person()?;
+    if !matches!(ctx.caller.credential, Credential::Node { .. }) {
+        ctx.caller.require_person()?;
+    }
     let rights = ctx.house.authority().watch();
     let workspaces = workspaces_of(&ctx.house, &ctx.caller.user).await?;
     let bell = ctx.house.store().bell(&workspaces, None);
@@ -275,7 +278,8 @@ impl EventStream {
 
     /// A whisper that an event has overtaken, because the log was read meanwhile, is of no use any more.
     fn hear(&mut self, Heard { whisper, after }: Heard) {
-        if after >= self.seen {
+        let is_for_people = !matches!(self.signed_in.caller.credential, Credential::Node { .. });
+        if after >= self.seen && is_for_people {
             self.ready.push_back(Item::Whisper(whisper));
         }
     }
@@ -283,8 +287,16 @@ impl EventStream {
     fn show(&mut self, id: u64, event: Arc<RecordedEvent>) {
         self.seen = self.seen.max(event.seq);
         let wanted = event.key.as_ref().is_none_or(|key| self.selection.admits(key));
-        if wanted && event.is_visible_to(&self.signed_in.caller.participant) {
+        if wanted && self.concerns(&event) {
             self.ready.push_back(Item::Event { id, event });
+        }
+    }
+
+    fn concerns(&self, event: &RecordedEvent) -> bool {
+        let caller = &self.signed_in.caller;
+        match &caller.credential {
+            Credential::Node { workspace, node } => event.workspace == *workspace && event.is_for_node(node),
+            _ => event.is_visible_to(&caller.participant),
         }
     }
 

@@ -112,6 +112,7 @@ impl Create {
                 agent.iter().fold(record, |record, agent| record.with("agent", agent.id.as_str()))
             }
             TokenKind::Channel { channel } => record.with("channel", channel.as_str()),
+            TokenKind::Node { node, .. } => record.with("node", node.as_str()),
             TokenKind::User => record,
         }
     }

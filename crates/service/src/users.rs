@@ -1,7 +1,7 @@
 //! People of the house.
 
 use crate::paging::{Listed, Page};
-use crate::{Ctx, Error, House, Result, idempotency, items, projects, rules, sessions};
+use crate::{Ctx, Error, House, Result, idempotency, items, nodes, projects, rules, sessions};
 use domain::audit::{AuditRecord, HOUSE};
 use domain::callers::{Caller, Credential};
 use domain::ids::{UserId, WorkspaceId};
@@ -246,6 +246,10 @@ impl Operation for Remove {
         }
         items::remove_scope(tx, &ItemScope::of_user(&self.id)).await?;
         tx.remove_publications_of(&self.id).await?;
+        for node in tx.nodes_of(&self.id).await? {
+            nodes::take_away(tx, &node, self.now).await?;
+        }
+        tx.forget_standing_rules_of(&self.id).await?;
         tx.remove_user(&self.id, self.now).await?;
         tx.rights_shrank();
         tx.scope(&house_chain()).audit().append(self.record.clone());

@@ -5,6 +5,7 @@
 //! through a user's memberships where the workspace is what is looked for; the house's own views say so.
 
 mod agents;
+mod approvals;
 mod audit;
 mod bindings;
 mod connection;
@@ -23,6 +24,7 @@ mod leases;
 mod ledger;
 mod messages;
 mod migrations;
+mod nodes;
 mod operation;
 mod postgres;
 mod projects;
@@ -35,11 +37,13 @@ mod shared;
 mod sign_in_codes;
 mod snapshots;
 mod sqlite;
+mod standing_rules;
 mod store;
 mod sums;
 mod sync;
 mod tasks;
 mod tokens;
+mod tool_calls;
 mod tx;
 #[cfg(test)]
 mod upgrades;
@@ -55,6 +59,7 @@ pub use house_rules::AcceptedRules;
 pub use idempotency::{Claim, StoredOutcome};
 pub use leases::Lease;
 pub use ledger::Spending;
+pub use nodes::Pairing;
 pub use operation::Operation;
 pub use scope::Scope;
 pub use shared::{Condition, WriterFigures};

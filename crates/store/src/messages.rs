@@ -2,7 +2,7 @@
 //! that were waited for.
 
 use crate::rows::{Param, Row, columns, params, to_json};
-use crate::sums::{self, Sum};
+use crate::sums;
 use crate::{Error, Result, Tx};
 use domain::ids::{AgentId, MessageId, SessionId, TaskId, UserId, WorkspaceId};
 use domain::messages::{Author, MadeBy, Message, NamedAgent, Role, ToolUse};
@@ -86,12 +86,7 @@ fn read_made_by(row: &mut Row) -> Result<Option<MadeBy>> {
 }
 
 fn sum(workspace: &WorkspaceId, message: &Message, texts: &Texts) -> i64 {
-    let row = row(workspace, message, texts);
-    let fields = row.iter().fold(Sum::default(), |sum, field| match field {
-        Param::Integer(number) => sum.integer(*number),
-        Param::Text(text) => sum.text(*text),
-    });
-    fields.finish()
+    sums::of_row(&row(workspace, message, texts))
 }
 
 /// All columns but the sum, in the order of the table.

@@ -12,19 +12,19 @@ pub(crate) struct Migration {
 }
 
 macro_rules! steps {
-    ($($version:literal $name:literal),* $(,)?) => {
+    ($($zeros:literal $version:literal $name:literal),* $(,)?) => {
         &[$(Migration {
             version: $version,
             name: $name,
-            sqlite: include_str!(concat!("../migrations/sqlite/000", $version, "_", $name, ".sql")),
-            postgres: include_str!(concat!("../migrations/postgres/000", $version, "_", $name, ".sql")),
+            sqlite: include_str!(concat!("../migrations/sqlite/", $zeros, $version, "_", $name, ".sql")),
+            postgres: include_str!(concat!("../migrations/postgres/", $zeros, $version, "_", $name, ".sql")),
         }),*]
     };
 }
 
 pub(crate) const MIGRATIONS: &[Migration] = steps![
-    1 "identity", 2 "shared_context", 3 "record", 4 "leases", 5 "sums", 6 "projects_and_items", 7 "rules", 8 "budgets",
-    9 "talk_and_work",
+    "000" 1 "identity", "000" 2 "shared_context", "000" 3 "record", "000" 4 "leases", "000" 5 "sums",
+    "000" 6 "projects_and_items", "000" 7 "rules", "000" 8 "budgets", "000" 9 "talk_and_work", "00" 10 "tools",
 ];
 
 /// What a database says about itself.

@@ -2,16 +2,20 @@
 
 use crate::Tx;
 use crate::agents::Agents;
+use crate::approvals::Approvals;
 use crate::audit::Audit;
 use crate::entries::Entries;
 use crate::events::Events;
 use crate::history::History;
 use crate::ledger::Ledger;
 use crate::messages::Messages;
+use crate::nodes::Nodes;
 use crate::projects::Projects;
 use crate::sessions::Sessions;
 use crate::snapshots::Snapshots;
+use crate::standing_rules::StandingRules;
 use crate::tasks::Tasks;
+use crate::tool_calls::ToolCalls;
 use domain::ids::{ProjectId, SessionId, WorkspaceId};
 
 /// Everything reached from here carries the workspace in its WHERE clause.
@@ -55,6 +59,22 @@ impl<'t> Scope<'t> {
 
     pub fn messages(self, session: &'t SessionId) -> Messages<'t> {
         Messages { tx: self.tx, workspace: self.workspace, session }
+    }
+
+    pub fn nodes(self) -> Nodes<'t> {
+        Nodes { tx: self.tx, workspace: self.workspace }
+    }
+
+    pub fn tool_calls(self) -> ToolCalls<'t> {
+        ToolCalls { tx: self.tx, workspace: self.workspace }
+    }
+
+    pub fn approvals(self) -> Approvals<'t> {
+        Approvals { tx: self.tx, workspace: self.workspace }
+    }
+
+    pub fn standing_rules(self) -> StandingRules<'t> {
+        StandingRules { tx: self.tx, workspace: self.workspace }
     }
 
     pub fn tasks(self) -> Tasks<'t> {

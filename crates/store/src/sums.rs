@@ -1,6 +1,7 @@
 //! Checksums over what a row says. SQLite has none for its pages: without these a byte that changed on the disk would be
 //! read as another value. Meant for accidents, not for somebody who can write the file: a fast hash is enough.
 
+use crate::rows::Param;
 use crate::{Error, Result};
 use xxhash_rust::xxh64::xxh64;
 
@@ -50,6 +51,15 @@ impl Sum {
     pub(crate) fn finish(self) -> i64 {
         xxh64(&self.0, 0).cast_signed()
     }
+}
+
+/// The sum of a row of plain columns.
+pub(crate) fn of_row(row: &[Param<'_>]) -> i64 {
+    let sum = row.iter().fold(Sum::default(), |sum, field| match field {
+        Param::Integer(number) => sum.integer(*number),
+        Param::Text(text) => sum.text(*text),
+    });
+    sum.finish()
 }
 
 /// The sum of a value, kept apart so that a row can be checked without it.

@@ -1,7 +1,7 @@
 //! Tasks: the record of the agent bus. A transition is written only if the row is still in the state it comes from.
 
 use crate::rows::{Param, Row, columns, from_json, params, to_json};
-use crate::sums::{self, Sum};
+use crate::sums;
 use crate::{Error, Result, Tx};
 use domain::ids::{AgentId, MessageId, ProjectId, SessionId, TaskId, UserId, WorkspaceId};
 use domain::messages::NamedAgent;
@@ -84,11 +84,7 @@ fn read(mut row: Row, workspace: &WorkspaceId) -> Result<Task> {
 }
 
 fn sum(workspace: &WorkspaceId, task: &Task, error: Option<&str>) -> i64 {
-    let fields = row(workspace, task, error).iter().fold(Sum::default(), |sum, field| match field {
-        Param::Integer(number) => sum.integer(*number),
-        Param::Text(text) => sum.text(*text),
-    });
-    fields.finish()
+    sums::of_row(&row(workspace, task, error))
 }
 
 /// All columns but the sum, in the order of the table.

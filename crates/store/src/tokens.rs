@@ -2,13 +2,23 @@
 
 use crate::rows::{Row, params};
 use crate::{Error, Result, Tx};
-use domain::ids::{AgentId, ProjectId, SessionId, TokenId, UserId, WorkspaceId};
+use domain::ids::{AgentId, NodeId, ProjectId, SessionId, TokenId, UserId, WorkspaceId};
 use domain::participants::Participant;
 use domain::times::Timestamp;
 use domain::tokens::{AgentPlace, Token, TokenKind};
 
-/// Reads `id, user_id, kind, workspace, session, participant, channel, project, agent, label, created_at, expires_at,
-/// revoked_at, made_by`.
+/// A statement that selects what `read` reads.
+macro_rules! selected {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, user_id, kind, workspace, session, participant, channel, project, agent, node, label, created_at,
+                    expires_at, revoked_at, made_by
+               FROM tokens ",
+            $rest
+        )
+    };
+}
+
 fn read(mut row: Row) -> Result<Token> {
     let (id, user, kind) = (row.text()?, row.text()?, row.text()?);
     let (workspace, session) = (row.optional_text()?, row.optional_text()?);
@@ -19,6 +29,7 @@ fn read(mut row: Row) -> Result<Token> {
         }
         _ => None,
     };
+    let node = row.optional_text()?.map(NodeId::from_trusted);
     let kind = match (kind.as_str(), workspace, session, participant, channel) {
         ("user", ..) => TokenKind::User,
         ("agent", Some(workspace), session, Some(participant), _) if agent.is_some() || session.is_some() => {
@@ -30,6 +41,10 @@ fn read(mut row: Row) -> Result<Token> {
             }
         }
         ("channel", _, _, _, Some(channel)) => TokenKind::Channel { channel },
+        ("node", Some(workspace), ..) if node.is_some() => {
+            let node = node.ok_or_else(|| Error::BadRow("a token's node".into()))?;
+            TokenKind::Node { workspace: WorkspaceId::from_trusted(workspace), node }
+        }
         _ => return Err(Error::BadRow("a token's kind".into())),
     };
     Ok(Token {
@@ -53,11 +68,13 @@ impl Tx {
                 (Some(workspace.as_str()), session, Some(participant.as_str()), None, agent.as_ref())
             }
             TokenKind::Channel { channel } => (None, None, None, Some(channel.as_str()), None),
+            TokenKind::Node { workspace, .. } => (Some(workspace.as_str()), None, None, None, None),
         };
+        let node = if let TokenKind::Node { node, .. } = &token.kind { Some(node.as_str()) } else { None };
         self.execute(
             "INSERT INTO tokens (id, user_id, kind, workspace, session, participant, channel, label, created_at,
-                                 expires_at, made_by, project, agent)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+                                 expires_at, made_by, project, agent, node)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
             params![
                 token.id.as_str(),
                 token.user.as_str(),
@@ -72,6 +89,7 @@ impl Tx {
                 token.made_by.as_ref().map(TokenId::as_str),
                 agent.map(|agent| agent.project.as_str()),
                 agent.map(|agent| agent.id.as_str()),
+                node,
             ],
         )
         .await?;
@@ -79,14 +97,7 @@ impl Tx {
     }
 
     pub async fn token(&mut self, id: &TokenId) -> Result<Option<Token>> {
-        let row = self
-            .query_one(
-                "SELECT id, user_id, kind, workspace, session, participant, channel, project, agent, label, created_at,
-                        expires_at, revoked_at, made_by
-                   FROM tokens WHERE id = $1",
-                params![id.as_str()],
-            )
-            .await?;
+        let row = self.query_one(selected!("WHERE id = $1"), params![id.as_str()]).await?;
         row.map(read).transpose()
     }
 
@@ -100,11 +111,10 @@ impl Tx {
     ) -> Result<Vec<Token>> {
         let rows = self
             .query(
-                "SELECT id, user_id, kind, workspace, session, participant, channel, project, agent, label, created_at,
-                        expires_at, revoked_at, made_by
-                   FROM tokens
-                  WHERE user_id = $1 AND id > $2 AND revoked_at IS NULL AND expires_at > $3
-                  ORDER BY id LIMIT $4",
+                selected!(
+                    "WHERE user_id = $1 AND id > $2 AND revoked_at IS NULL AND expires_at > $3
+                  ORDER BY id LIMIT $4"
+                ),
                 params![user.as_str(), after, now, limit],
             )
             .await?;
@@ -138,6 +148,16 @@ impl Tx {
         self.execute(
             "UPDATE tokens SET revoked_at = $1 WHERE workspace = $2 AND session = $3 AND revoked_at IS NULL",
             params![at, workspace.as_str(), session.as_str()],
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// A node that goes takes its tokens along.
+    pub async fn revoke_node_tokens(&mut self, node: &NodeId, at: Timestamp) -> Result<()> {
+        self.execute(
+            "UPDATE tokens SET revoked_at = $1 WHERE node = $2 AND revoked_at IS NULL",
+            params![at, node.as_str()],
         )
         .await?;
         Ok(())

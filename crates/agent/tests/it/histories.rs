@@ -149,12 +149,13 @@ async fn the_message_goes_before_all_history() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_may_take_half_of_the_window() {
+async fn an_answer_may_take_half_of_what_prompt_and_tools_leave() {
     let house = House::new([says("ok")]);
     let mut turn = Turn { window_tokens: 8000, ..turn(&house) };
     turn.profile.max_tokens = 8000;
     house.run(turn).await;
-    assert_eq!(house.requests()[0].max_tokens, 4000);
+    let most = house.requests()[0].max_tokens;
+    assert!((3000..4000).contains(&most), "{most}");
 }
 
 #[tokio::test(start_paused = true)]

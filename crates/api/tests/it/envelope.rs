@@ -64,6 +64,11 @@ async fn a_bad_body_is_refused_in_the_envelope_at_every_route_that_takes_one() {
     ];
     for (method, path) in with_bodies() {
         for (kind, body, status, code) in &cases {
+            // Those that bring files along take more.
+            let takes_more = path.ends_with("/tools/execute") || path.ends_with("/result");
+            if takes_more && body.len() > 1024 * 1024 {
+                continue;
+            }
             let what = String::from_utf8_lossy(&body[..body.len().min(40)]).into_owned();
             let answer = world.ask(method.clone(), &path).by(&owner).bytes(kind, body.clone()).send().await;
             assert_eq!((answer.status.as_u16(), answer.code().as_str()), (*status, *code), "{method} {path} {what}");

@@ -18,6 +18,9 @@ const ADMIN: [&str; 5] = ["401 UNAUTHENTICATED", "403 FORBIDDEN", "403 FORBIDDEN
 const fn own(status: &'static str) -> [&'static str; 5] {
     ["401 UNAUTHENTICATED", status, "403 FORBIDDEN", "403 FORBIDDEN", "403 FORBIDDEN"]
 }
+/// For nodes, which nobody here is.
+const ONLY_NODES: [&str; 5] =
+    ["401 UNAUTHENTICATED", "403 FORBIDDEN", "403 FORBIDDEN", "403 FORBIDDEN", "403 FORBIDDEN"];
 /// For participants of the session.
 const INSIDE: [&str; 5] =
     ["401 UNAUTHENTICATED", "404 SESSION_NOT_FOUND", "200", "404 SESSION_NOT_FOUND", "403 FORBIDDEN"];
@@ -63,6 +66,29 @@ fn table() -> Vec<Row> {
         Row("delete", agent, Value::Null, no_project),
         Row("post", "/my/projects/{project}/agents/{agent}/tools/{tool}", json!({}), no_project),
         Row("get", "/agents/shared", Value::Null, own("200")),
+        Row("get", "/my/projects/{project}/tools/available", Value::Null, no_project),
+        Row("get", "/my/projects/{project}/tools", Value::Null, no_project),
+        Row("get", "/my/projects/{project}/tools/{call}", Value::Null, no_project),
+        Row(
+            "post",
+            "/my/projects/{project}/tools/execute",
+            json!({"agent": "spy", "tool": "tool_read_file"}),
+            no_project,
+        ),
+        Row("post", "/my/projects/{project}/tools/{call}/preview", json!({}), ONLY_NODES),
+        Row("post", "/my/projects/{project}/tools/{call}/accept", json!({"attempt": 1, "digest": "d"}), ONLY_NODES),
+        Row("post", "/my/projects/{project}/tools/{call}/result", json!({"attempt": 1}), ONLY_NODES),
+        Row("get", "/my/approvals", Value::Null, own("200")),
+        Row("get", "/my/approvals/{approval}", Value::Null, own("404 APPROVAL_NOT_FOUND")),
+        Row("post", "/my/approvals/decide", json!({"ids": ["apr_1"], "decision": "approve"}), own("200")),
+        Row("post", "/my/projects/{project}/approvals/{approval}/approve", json!({}), own("404 APPROVAL_NOT_FOUND")),
+        Row("post", "/my/projects/{project}/approvals/{approval}/reject", json!({}), own("404 APPROVAL_NOT_FOUND")),
+        Row("get", "/my/standing-rules", Value::Null, own("200")),
+        Row("delete", "/my/standing-rules/{rule}", Value::Null, own("404 STANDING_RULE_NOT_FOUND")),
+        Row("get", "/nodes", Value::Null, own("200")),
+        Row("delete", "/nodes/{node}", Value::Null, own("404 NODE_NOT_FOUND")),
+        Row("post", "/nodes/pair/{code}/confirm", Value::Null, own("404 PAIRING_NOT_FOUND")),
+        Row("post", "/nodes/pair", json!({"node": "nod_1", "key": "guessed"}), ["401 UNAUTHENTICATED"; 5]),
         Row("get", "/workspaces/{workspace}/budget", Value::Null, own("404 WORKSPACE_NOT_FOUND")),
         Row("get", "/my/publications", Value::Null, own("200")),
         Row("delete", "/my/publications/{publication}", Value::Null, own("404 PUBLICATION_NOT_FOUND")),
@@ -129,6 +155,11 @@ pub(super) fn concrete(path: &str, token: &str) -> String {
         .replace("{agent}", "agent_coder")
         .replace("{tool}", "workspace_list")
         .replace("{publication}", "pub_1")
+        .replace("{node}", "laptop")
+        .replace("{call}", "call_0123456789abcdef0123456789abcdef")
+        .replace("{approval}", "apr_0123456789abcdef0123456789abcdef")
+        .replace("{rule}", "rul_0123456789abcdef0123456789abcdef")
+        .replace("{code}", "ABCD-EFGH")
         .replace("{workspace}", "den")
         .replace("{place}", "http:x")
 }

@@ -318,6 +318,11 @@ async fn no_request_is_answered_with_a_500_and_every_refusal_is_in_the_envelope(
             "/link",
             "/bindings",
             "/tasks/{task}",
+            "/nodes",
+            "/tools/",
+            "/my/approvals/",
+            "/approvals/{approval}",
+            "/my/standing-rules/",
             "/sessions/{session}/messages",
             "DELETE /admin/workspaces/{workspace}/members/{user}",
         ];

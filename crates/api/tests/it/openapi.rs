@@ -4,7 +4,7 @@ use super::every_route::operations;
 use serde_json::{Value, json};
 use testkit::World;
 
-const ANONYMOUS: [&str; 7] = [
+const ANONYMOUS: [&str; 8] = [
     "GET /",
     "GET /welcome.css",
     "GET /welcome.js",
@@ -12,6 +12,7 @@ const ANONYMOUS: [&str; 7] = [
     "GET /openapi.json",
     "GET /docs",
     "POST /auth/sign-in",
+    "POST /nodes/pair",
 ];
 
 fn operation(method: &axum::http::Method, path: &str) -> &'static Value {

@@ -1,3 +1,5 @@
+//! Commands as tables: what nobody can approve, however it is wrapped.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! The digest of a call, tried: every field counts, and server and node of different builds agree.
+
 use super::*;
 use proptest::prelude::*;
 use serde_json::json;

@@ -30,7 +30,7 @@ impl Event {
             .any(|end| end.as_str() == kind)
     }
 
-    fn plain(
+    pub(super) fn plain(
         kind: EventKind,
         at: Timestamp,
         project: Option<&ProjectId>,

@@ -1,3 +1,5 @@
+//! Risk as tables: which reason each call has, and that nothing lowers one.
+
 use super::*;
 use crate::node_tools::{NodeRequest, NodeTool};
 use proptest::prelude::*;

@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Time for a preview to come, and a little more.
-pub const JUDGED_WITHIN_S: u64 = 5;
-pub const MEDIUM_DECIDED_WITHIN_S: u64 = 5 * 60;
-pub const HIGH_DECIDED_WITHIN_S: u64 = 10 * 60;
+/// Time for a preview to come.
+pub(super) const JUDGED_WITHIN_S: u64 = 2;
+pub(super) const MEDIUM_DECIDED_WITHIN_S: u64 = 5 * 60;
+pub(super) const HIGH_DECIDED_WITHIN_S: u64 = 10 * 60;
 /// How long an approved call waits for its node.
-pub const DELIVERED_WITHIN_S: u64 = 5 * 60;
+pub(super) const DELIVERED_WITHIN_S: u64 = 5 * 60;
 /// How long a node has to accept what it was told of before it is told again.
-pub const ACCEPTED_WITHIN_S: u64 = 30;
+pub(super) const ACCEPTED_WITHIN_S: u64 = 30;
 /// How much longer than its own time a call may be without a word of its outcome.
-pub const GRACE_S: u64 = 60;
+pub(super) const GRACE_S: u64 = 60;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]

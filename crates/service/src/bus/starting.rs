@@ -5,7 +5,7 @@ use crate::budgets::Reserve;
 use crate::tasks::transitions::{Mover, put_in};
 use crate::{Error, Result};
 use domain::Refusal;
-use domain::ids::WorkspaceId;
+use domain::ids::{UserId, WorkspaceId};
 use domain::roles::Role;
 use domain::tasks::{Task, TaskStatus, has_ended};
 use domain::times::Timestamp;
@@ -52,7 +52,11 @@ impl Operation for Start {
 
 /// What the person a task runs for may do now; refused if they have left.
 pub(crate) async fn standing(tx: &mut Tx, workspace: &WorkspaceId, task: &Task) -> Result<Role> {
-    let user = &task.sender.user;
+    standing_of(tx, workspace, &task.sender.user).await
+}
+
+/// What somebody may do now for whom something is done; refused if they have left.
+pub(crate) async fn standing_of(tx: &mut Tx, workspace: &WorkspaceId, user: &UserId) -> Result<Role> {
     if !tx.is_member(user, workspace).await? {
         let message = "whoever sent this is no longer a member of the workspace";
         return Err(Refusal::forbidden(message).into());

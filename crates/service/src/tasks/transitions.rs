@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::audit::by_house;
 use crate::messages::kept;
+use crate::tool_calls::{self, Moving};
 use domain::audit::AuditRecord;
 use domain::callers::Caller;
 use domain::events::Event;
@@ -120,6 +121,9 @@ pub(crate) async fn put_in(
         return Err(has_ended(after.status).into());
     }
     tell(tx, session, after, now);
+    if after.status.has_ended() {
+        end_calls(tx, session, after, now).await?;
+    }
     let mut record = mover
         .record(action(after.status), now)
         .in_session(&session.id)
@@ -129,6 +133,24 @@ pub(crate) async fn put_in(
         record = record.with("code", error.code.as_str());
     }
     tx.scope(&workspace).audit().append(record);
+    Ok(())
+}
+
+/// Nobody waits any more for the calls of a task that has ended: what has not begun is not begun.
+async fn end_calls(tx: &mut Tx, session: &mut Session, task: &Task, now: Timestamp) -> Result<()> {
+    let workspace = session.workspace.clone();
+    let calls = tx.scope(&workspace).tool_calls().of_task(&task.id).await?;
+    if calls.is_empty() {
+        return Ok(());
+    }
+    // They are told of on the same stream: its numbers go on where this has come to.
+    tx.scope(&workspace).sessions().save(session).await?;
+    let moving = Moving { workspace: &workspace, mover: tool_calls::Mover::House, now };
+    for call in calls {
+        moving.abandon(tx, &call).await?;
+    }
+    let found = tx.scope(&workspace).sessions().get(&session.id).await?;
+    session.counters = found.ok_or_else(Refusal::session_not_found)?.counters;
     Ok(())
 }
 

@@ -160,6 +160,16 @@ impl Close {
         }
     }
 
+    /// What a turn would wait for may have come while it was being parked: then it goes back to its queue.
+    async fn resumed(&self, tx: &mut Tx, parked: &Task) -> Result<Option<Task>> {
+        if parked.status != TaskStatus::Waiting {
+            return Ok(None);
+        }
+        let calls = tx.scope(&self.place.workspace).tool_calls().of_task(&parked.id).await?;
+        let has_come = !calls.is_empty() && calls.iter().all(|call| call.status.has_ended());
+        Ok(has_come.then(|| parked.resumed()).flatten())
+    }
+
     /// Somebody ended the task while its answer was on the way: what was shown of it is not lost.
     async fn leave_words(&self, tx: &mut Tx, ended: &Task) -> Result<()> {
         let Some(message) = self.message.clone().filter(|_| ended.status.has_ended()) else { return Ok(()) };
@@ -199,6 +209,9 @@ impl Operation for Close {
             after = after.replied(kept::append(tx, &mut session, message).await?);
         }
         put_in(tx, &mut session, &before, &after, Mover::For(&task.sender), self.now).await?;
+        if let Some(resumed) = self.resumed(tx, &after).await? {
+            put_in(tx, &mut session, &after, &resumed, Mover::House, self.now).await?;
+        }
         tx.scope(workspace).sessions().save(&session).await?;
         Ok(Some(after.status))
     }

@@ -1,6 +1,7 @@
 //! The house as a turn sees it. Every tool, every sum of money and every kept word of a turn passes here, with the rights
 //! that the agent and its person have at that moment.
 
+mod node_calls;
 mod rights;
 mod tools;
 
@@ -298,7 +299,7 @@ impl ToolHost for Host {
     }
 
     async fn keep_results(&self, calls: &[KeptCall]) -> Result<(), Stopped> {
-        let keep = KeepResults { place: ends::place(self), calls: uses(calls) };
+        let keep = KeepResults { place: ends::place(self), calls: uses(calls), now: self.house.now() };
         self.house.store().write(&self.workspace, keep).await.map_err(stopped)
     }
 

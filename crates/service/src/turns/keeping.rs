@@ -4,11 +4,14 @@
 use super::ends::{Place, Settlement};
 use super::hosts::require_running;
 use crate::messages::kept;
+use crate::tool_calls::{Mover, Moving};
 use crate::{Error, Result};
 use domain::Refusal;
 use domain::messages::{Message, Role, ToolUse};
+use domain::node_tools::NodeTool;
 use domain::sessions::Session;
 use domain::times::Timestamp;
+use domain::tool_calls::Waiter;
 use store::{Operation, Tx};
 
 pub(super) async fn session_of(tx: &mut Tx, place: &Place) -> Result<Session> {
@@ -40,14 +43,33 @@ impl Operation for KeepMessage {
         let mut session = session_of(tx, &self.place).await?;
         kept::append(tx, &mut session, self.message.clone()).await?;
         tx.scope(&self.place.workspace).sessions().save(&session).await?;
+        consume(tx, &self.place, &self.message.calls, self.now).await?;
         Ok(true)
     }
+}
+
+/// What came of calls on people's machines is the turn's from here on, and is given to it once.
+async fn consume(tx: &mut Tx, place: &Place, uses: &[ToolUse], now: Timestamp) -> Result<()> {
+    let Place { workspace, task } = place;
+    let has_result = |waiter: &Waiter| uses.iter().any(|made| made.id == waiter.call && made.result.is_some());
+    if uses.iter().all(|made| NodeTool::parse(&made.tool).is_none()) {
+        return Ok(());
+    }
+    let moving = Moving { workspace, mover: Mover::House, now };
+    for call in tx.scope(workspace).tool_calls().of_task(&task.id).await? {
+        let is_taken = call.origin.waiter.as_ref().is_some_and(has_result);
+        if is_taken && call.status.has_ended() && !call.outcome.consumed {
+            moving.consume(tx, &call).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes down what became of the calls that the last step of the turn waited for.
 pub(super) struct KeepResults {
     pub(super) place: Place,
     pub(super) calls: Vec<ToolUse>,
+    pub(super) now: Timestamp,
 }
 
 impl Operation for KeepResults {
@@ -62,7 +84,8 @@ impl Operation for KeepResults {
         let step = said.into_iter().rfind(|message| message.role == Role::Assistant && !message.calls.is_empty());
         let Some(step) = step else { return Ok(()) };
         let step = Message { calls: self.calls.clone(), ..step };
-        Ok(tx.scope(workspace).messages(&task.session).save_calls(&step).await?)
+        tx.scope(workspace).messages(&task.session).save_calls(&step).await?;
+        consume(tx, &self.place, &self.calls, self.now).await
     }
 }
 

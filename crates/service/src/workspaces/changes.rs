@@ -2,7 +2,7 @@
 
 use super::{Workspace, view};
 use crate::paging::{Listed, Page};
-use crate::{Ctx, Error, Result, idempotency, projects, rules, sessions, users};
+use crate::{Ctx, Error, Result, idempotency, nodes, projects, rules, sessions, users};
 use domain::audit::AuditRecord;
 use domain::events::StreamId;
 use domain::ids::{UserId, WorkspaceId};
@@ -174,6 +174,9 @@ impl Operation for Delete {
             sessions::remove(tx, &self.id, (&session, &uid), self.now).await?;
         }
         // Whoever is given the name next has no business with what this one was told.
+        for node in tx.scope(&self.id).nodes().all().await? {
+            nodes::take_away(tx, &node, self.now).await?;
+        }
         tx.scope(&self.id).events().remove(&StreamId::of_workspace()).await?;
         tx.retire_ledger(&self.id, self.now).await?;
         tx.remove_workspace(&self.id).await?;

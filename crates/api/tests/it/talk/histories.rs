@@ -77,7 +77,7 @@ async fn a_history_that_is_too_long_is_summarised_and_stays_as_it_was() {
     talk.provider.answering(|request| is_summary(request).then(|| Turn::say("SUMMARY-OF-IT-ALL")));
     let mut said = Vec::new();
     for number in 0..8 {
-        said.push(format!("ORIGINAL-{number} {}", "blah ".repeat(60)));
+        said.push(format!("ORIGINAL-{number} {}", "blah ".repeat(150)));
         let sent = talk.ask(&said[number]).await;
         assert_eq!(sent["status"], "completed", "{sent}");
     }

@@ -3,8 +3,9 @@
 use super::Host;
 use crate::items::Acting;
 use crate::turns::spans;
-use crate::{Error, Result, platform_tools, policy, shared_context};
+use crate::{Error, Result, platform_tools, policy, shared_context, tool_calls};
 use agent::{Called, ProposedCall};
+use domain::node_tools::NodeTool;
 use domain::platform_tools::SHARED_CONTEXT;
 use domain::requests::Request;
 use domain::{Code, Refusal, tool_schemas};
@@ -13,14 +14,14 @@ use serde::Serialize;
 use serde_json::json;
 use std::sync::LazyLock;
 
-/// Every tool of the platform, as models are told of it.
+/// Every tool of the platform and of nodes, as models are told of it.
 static DESCRIBED: LazyLock<Vec<Tool>> = LazyLock::new(|| {
     let described = |tool: tool_schemas::Tool| Tool {
         name: tool.name.to_owned(),
         description: tool.description.to_owned(),
         parameters: tool.input,
     };
-    tool_schemas::all().into_iter().map(described).collect()
+    tool_schemas::all().into_iter().chain(tool_schemas::node::all()).map(described).collect()
 });
 
 impl Host {
@@ -29,13 +30,18 @@ impl Host {
     }
 
     pub(super) async fn offered(&self) -> Result<Vec<Tool>> {
-        let names = platform_tools::of_own_agent(&self.acting_now().await?).await?;
+        let ctx = self.acting_now().await?;
+        let mut names = platform_tools::of_own_agent(&ctx).await?;
+        names.extend(tool_calls::of_own_agent(&ctx).await?);
         Ok(DESCRIBED.iter().filter(|tool| names.contains(&tool.name.as_str())).cloned().collect())
     }
 
     /// Makes a call. What the rules refuse is told to the model; what the house cannot do ends the turn.
     pub(super) async fn make(&self, call: &ProposedCall) -> Result<Called> {
         let ctx = self.acting_now().await?;
+        if NodeTool::parse(&call.tool).is_some() {
+            return self.make_on_node(&ctx, call).await;
+        }
         let arguments = call.arguments.clone();
         let answer = if call.tool == SHARED_CONTEXT {
             match Request::parse(arguments) {
@@ -63,6 +69,6 @@ fn text(answer: &impl Serialize) -> Result<String> {
     serde_json::to_string(answer).map_err(|_| Refusal::new(Code::Internal, "a result could not be written down").into())
 }
 
-fn refused(refusal: &Refusal) -> String {
+pub(super) fn refused(refusal: &Refusal) -> String {
     json!({"error": {"code": refusal.code, "message": refusal.message, "details": refusal.details}}).to_string()
 }

@@ -1,0 +1,206 @@
+//! Calls of tools on people's machines, over HTTP: for those who wish for them, and for the nodes that make them.
+
+use crate::app::App;
+use crate::bodies::{Posted, PostedLarge};
+use crate::errors::Result;
+use crate::messages::wait;
+use crate::paths::{Segment, Segments};
+use crate::query::{InWorkspace, Params};
+use crate::signed::Signed;
+use axum::Json;
+use axum::http::StatusCode;
+use domain::callers::Credential;
+use domain::messages::Failure;
+use domain::tool_calls as words;
+use domain::{Code, Refusal};
+use protocol::errors::ErrorBody;
+use protocol::tool_calls::{
+    AcceptCall, AvailableTool, AvailableTools, CallResult, ExecuteTool, Preview, ToolCall, ToolCallList,
+};
+use serde::Deserialize;
+use service::Ctx;
+use service::paging::Page;
+use service::projects::ProjectRef;
+use service::tool_calls::{self, Execute, Said};
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(available))
+        .routes(routes!(execute))
+        .routes(routes!(list))
+        .routes(routes!(get))
+        .routes(routes!(preview))
+        .routes(routes!(accept))
+        .routes(routes!(result))
+}
+
+/// The tools that you may use on your machines, and the platform's own.
+#[utoipa::path(get, path = "/my/projects/{project}/tools/available", tag = "tools",
+    params(("project" = String, Path), InWorkspace),
+    responses((status = 200, body = AvailableTools), (status = 404, body = ErrorBody, description = "PROJECT_NOT_FOUND")))]
+async fn available(
+    Signed { ctx, .. }: Signed,
+    Segment(id_or_name): Segment,
+    Params(query): Params<InWorkspace>,
+) -> Result<Json<AvailableTools>> {
+    let project = ProjectRef { id_or_name, workspace: query.workspace };
+    let items = tool_calls::available(&ctx, project).await?.into_iter().map(described).collect();
+    Ok(Json(AvailableTools { items, next_cursor: None }))
+}
+
+fn described(offer: tool_calls::Offer) -> AvailableTool {
+    let tool_calls::Offer { tool, capability, risk, on_node } = offer;
+    AvailableTool {
+        name: tool.name.to_owned(),
+        description: tool.description.to_owned(),
+        schema: tool.input,
+        capability: capability.to_owned(),
+        risk: risk.as_str().to_owned(),
+        runs_on: if on_node { "node" } else { "platform" }.to_owned(),
+    }
+}
+
+/// Have something done on a machine of yours. With `wait_s` the answer comes when it has ended.
+#[utoipa::path(post, path = "/my/projects/{project}/tools/execute", tag = "tools",
+    params(("project" = String, Path), InWorkspace), request_body = ExecuteTool,
+    responses((status = 200, body = ToolCall, description = "It has ended"), (status = 202, body = ToolCall, description = "It is under way"),
+        (status = 404, body = ErrorBody, description = "PROJECT_NOT_FOUND, AGENT_NOT_FOUND, NODE_NOT_FOUND"),
+        (status = 409, body = ErrorBody, description = "NODE_AMBIGUOUS")))]
+async fn execute(
+    Segment(id_or_name): Segment,
+    Params(query): Params<InWorkspace>,
+    PostedLarge(Posted { ctx, input }): PostedLarge<ExecuteTool>,
+) -> Result<(StatusCode, Json<ToolCall>)> {
+    let patience = input.wait_s.as_ref().map(wait).transpose()?.unwrap_or_default();
+    let ExecuteTool { agent, session, tool, params, node, .. } = input;
+    let project = ProjectRef { id_or_name, workspace: query.workspace };
+    let proposed = tool_calls::execute(&ctx, project, Execute { agent, session, tool, params, node }).await?;
+    let call = tool_calls::wait(&ctx, &proposed, patience).await?;
+    let status = if call.status.has_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
+    Ok((status, Json(call.into())))
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct Asked {
+    /// Only those in this state.
+    status: Option<String>,
+    /// 1 to 500, default 50.
+    limit: Option<u64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// Where several projects that you can see have that name.
+    workspace: Option<String>,
+}
+
+/// Your calls in a project, newest first. To a node: those that it has to do with, oldest first.
+#[utoipa::path(get, path = "/my/projects/{project}/tools", tag = "tools", params(("project" = String, Path), Asked),
+    responses((status = 200, body = ToolCallList), (status = 404, body = ErrorBody, description = "PROJECT_NOT_FOUND")))]
+async fn list(
+    Signed { ctx, .. }: Signed,
+    Segment(id_or_name): Segment,
+    Params(query): Params<Asked>,
+) -> Result<Json<ToolCallList>> {
+    let project = ProjectRef { id_or_name, workspace: query.workspace };
+    if is_node(&ctx) {
+        let calls = tool_calls::open_calls(&ctx, &project).await?;
+        return Ok(Json(ToolCallList { items: calls.into_iter().map(Into::into).collect(), next_cursor: None }));
+    }
+    let page = Page { limit: query.limit, cursor: query.cursor };
+    let listed = tool_calls::list(&ctx, project, query.status.as_deref(), page).await?;
+    let items = listed.items.into_iter().map(Into::into).collect();
+    Ok(Json(ToolCallList { items, next_cursor: listed.next_cursor }))
+}
+
+fn is_node(ctx: &Ctx) -> bool {
+    matches!(ctx.caller.credential, Credential::Node { .. })
+}
+
+/// One call.
+#[utoipa::path(get, path = "/my/projects/{project}/tools/{call}", tag = "tools",
+    params(("project" = String, Path), ("call" = String, Path), InWorkspace),
+    responses((status = 200, body = ToolCall), (status = 404, body = ErrorBody, description = "TOOL_CALL_NOT_FOUND")))]
+async fn get(
+    Signed { ctx, .. }: Signed,
+    Segments((id_or_name, call)): Segments<(String, String)>,
+    Params(query): Params<InWorkspace>,
+) -> Result<Json<ToolCall>> {
+    let project = ProjectRef { id_or_name, workspace: query.workspace };
+    let call = if is_node(&ctx) {
+        tool_calls::get_as_node(&ctx, &project, &call).await?
+    } else {
+        tool_calls::get(&ctx, project, &call).await?
+    };
+    Ok(Json(call.into()))
+}
+
+/// For nodes: what a call would do, found out without doing it.
+#[utoipa::path(post, path = "/my/projects/{project}/tools/{call}/preview", tag = "tools",
+    params(("project" = String, Path), ("call" = String, Path)), request_body = Preview,
+    responses((status = 200, body = ToolCall), (status = 404, body = ErrorBody, description = "TOOL_CALL_NOT_FOUND"),
+        (status = 409, body = ErrorBody, description = "CALL_MOVED_ON")))]
+async fn preview(
+    Segments((id_or_name, call)): Segments<(String, String)>,
+    Posted { ctx, input }: Posted<Preview>,
+) -> Result<Json<ToolCall>> {
+    let Preview { exists, base_sha256, diff, program, cwd, environment, refusal } = input;
+    let refusal = refusal.map(failure).transpose()?;
+    let preview = words::Preview { exists, base_sha256, diff, program, cwd, environment, refusal };
+    hear(&ctx, id_or_name, &call, Said::Preview(preview)).await
+}
+
+/// For nodes: may this call begin? Nothing is done before a yes.
+#[utoipa::path(post, path = "/my/projects/{project}/tools/{call}/accept", tag = "tools",
+    params(("project" = String, Path), ("call" = String, Path)), request_body = AcceptCall,
+    responses((status = 200, body = ToolCall), (status = 404, body = ErrorBody, description = "TOOL_CALL_NOT_FOUND"),
+        (status = 409, body = ErrorBody, description = "CALL_MOVED_ON, DIGEST_MISMATCH")))]
+async fn accept(
+    Segments((id_or_name, call)): Segments<(String, String)>,
+    Posted { ctx, input }: Posted<AcceptCall>,
+) -> Result<Json<ToolCall>> {
+    let AcceptCall { attempt, digest, started } = input;
+    hear(&ctx, id_or_name, &call, Said::Accept { attempt, digest, started }).await
+}
+
+/// For nodes: how a call ended.
+#[utoipa::path(post, path = "/my/projects/{project}/tools/{call}/result", tag = "tools",
+    params(("project" = String, Path), ("call" = String, Path)), request_body = CallResult,
+    responses((status = 200, body = ToolCall), (status = 404, body = ErrorBody, description = "TOOL_CALL_NOT_FOUND"),
+        (status = 409, body = ErrorBody, description = "CALL_MOVED_ON")))]
+async fn result(
+    Segments((id_or_name, call)): Segments<(String, String)>,
+    PostedLarge(Posted { ctx, input }): PostedLarge<CallResult>,
+) -> Result<Json<ToolCall>> {
+    let CallResult { attempt, result, status, reason } = input;
+    let said = match status.as_deref().unwrap_or("completed") {
+        "completed" => Said::Result { attempt, result, broke_off: false },
+        "failed" => Said::Result { attempt, result, broke_off: true },
+        "unknown" => Said::Unknown { attempt },
+        "refused" => {
+            let missing = || Refusal::invalid_field("reason", "a refusal has a `reason`");
+            Said::Refuse { attempt, why: failure(reason.ok_or_else(missing)?)? }
+        }
+        _ => {
+            let message = "`status` is completed, failed, refused or unknown";
+            return Err(Refusal::invalid_field("status", message).into());
+        }
+    };
+    hear(&ctx, id_or_name, &call, said).await
+}
+
+async fn hear(ctx: &Ctx, id_or_name: String, call: &str, said: Said) -> Result<Json<ToolCall>> {
+    let project = ProjectRef { id_or_name, workspace: None };
+    Ok(Json(tool_calls::hear(ctx, project, call, said).await?.into()))
+}
+
+/// What a node says went wrong, in codes that this house knows.
+fn failure(said: protocol::messages::Failure) -> Result<Failure> {
+    const MESSAGE_LONGEST: usize = 2_000;
+    domain::sessions::check_text("message", &said.message, MESSAGE_LONGEST)?;
+    let code = Code::ALL.iter().copied().find(|code| code.as_str() == said.code).unwrap_or(Code::Forbidden);
+    Ok(Failure { code, message: said.message })
+}

@@ -1,0 +1,89 @@
+//! What a node says counts only of the call, the telling and the node that it was said to.
+
+use super::Bench;
+use serde_json::json;
+use testkit::World;
+
+#[tokio::test]
+async fn what_was_not_accepted_has_no_result_and_what_was_accepted_once_is_accepted_again() {
+    let world = World::new().await;
+    let bench = Bench::new(&world).await;
+    let call = bench.execute("tool_read_file", json!({"path": "a"})).await.ok();
+    bench.node.result(&call, &json!({"success": true})).await.refused(409, "CALL_MOVED_ON");
+    for _ in 0..3 {
+        // The first yes may have been lost.
+        assert_eq!(bench.node.accept(&call).await.ok()["status"], "accepted");
+    }
+    let result = json!({"success": true, "content": "x"});
+    for _ in 0..3 {
+        assert_eq!(bench.node.result(&call, &result).await.ok()["status"], "completed");
+    }
+    bench.node.result(&call, &json!({"success": true, "content": "y"})).await.refused(409, "CALL_MOVED_ON");
+    bench.node.accept(&call).await.refused(409, "CALL_MOVED_ON");
+    assert_eq!(bench.call(&call).await["result"], result);
+    let steps = bench.actions().await;
+    assert_eq!(steps.iter().filter(|step| *step == "tool_call.accept").count(), 1);
+    assert_eq!(steps.iter().filter(|step| *step == "tool_call.complete").count(), 1);
+}
+
+#[tokio::test]
+async fn another_node_another_attempt_and_another_digest_are_not_heard() {
+    let world = World::new().await;
+    let bench = Bench::new(&world).await;
+    let call = bench.execute("tool_read_file", json!({"path": "a"})).await.ok();
+    let other = world.hand_node(&bench.owner, "desk", "garden").await;
+    other.accept(&call).await.refused(404, "TOOL_CALL_NOT_FOUND");
+    other.get(&call).await.refused(404, "TOOL_CALL_NOT_FOUND");
+    let say = |attempt: u64, digest: &str| json!({"attempt": attempt, "digest": digest});
+    let digest = call["digest"].as_str().unwrap();
+    bench.node.say(&call, "accept", &say(1, &"0".repeat(64))).await.refused(409, "DIGEST_MISMATCH");
+    bench.node.say(&call, "accept", &say(2, digest)).await.refused(409, "CALL_MOVED_ON");
+    bench.node.say(&call, "accept", &say(0, digest)).await.refused(409, "CALL_MOVED_ON");
+    bench.node.accept(&call).await.ok();
+    other.result(&call, &json!({"success": true})).await.refused(404, "TOOL_CALL_NOT_FOUND");
+    let late = json!({"attempt": 0, "result": {"success": true}});
+    bench.node.say(&call, "result", &late).await.refused(409, "CALL_MOVED_ON");
+    assert_eq!(bench.call(&call).await["status"], "accepted");
+}
+
+#[tokio::test]
+async fn a_node_may_refuse_break_off_and_not_know() {
+    let world = World::new().await;
+    let bench = Bench::new(&world).await;
+    let refused = bench.execute("tool_read_file", json!({"path": "a"})).await.ok();
+    let why = json!({"attempt": 1, "status": "refused", "reason": {"code": "FORBIDDEN", "message": "read only"}});
+    bench.node.say(&refused, "result", &why).await.ok();
+    let ended = bench.call(&refused).await;
+    assert_eq!((&ended["status"], &ended["reason"]["message"]), (&json!("refused"), &json!("read only")));
+    let begun = bench.execute("tool_read_file", json!({"path": "a"})).await.ok();
+    bench.node.accept(&begun).await.ok();
+    let started = json!({"attempt": 1, "digest": begun["digest"], "started": true});
+    assert_eq!(bench.node.say(&begun, "accept", &started).await.ok()["status"], "running");
+    bench.node.say(&begun, "result", &why).await.refused(409, "CALL_MOVED_ON");
+    let broke = json!({"attempt": 1, "status": "failed", "result": {"success": false, "error": "disk"}});
+    assert_eq!(bench.node.say(&begun, "result", &broke).await.ok()["status"], "failed");
+    let lost = bench.execute("tool_read_file", json!({"path": "a"})).await.ok();
+    bench.node.say(&lost, "result", &json!({"attempt": 1, "status": "unknown"})).await.refused(409, "CALL_MOVED_ON");
+    bench.node.accept(&lost).await.ok();
+    let unknown = json!({"attempt": 1, "status": "unknown"});
+    assert_eq!(bench.node.say(&lost, "result", &unknown).await.ok()["status"], "unknown");
+}
+
+#[tokio::test]
+async fn a_node_hears_of_what_it_is_to_do_and_of_nothing_else() {
+    let world = World::new().await;
+    let bench = Bench::new(&world).await;
+    world.session(&bench.owner, "plans", json!({})).await;
+    let mut events = world.get("/my/events").by(&bench.node.token).stream().await;
+    world.write(&bench.owner, "plans", "canary", "x").await;
+    let call = bench.execute("tool_read_file", json!({"path": "a"})).await.ok();
+    loop {
+        let event = events.next().await.expect("an event");
+        let data = &event.data;
+        assert_eq!(data["node"], bench.node.node["id"], "{}", event.kind);
+        if event.kind == "TOOL_EXECUTION_SIGNAL" {
+            assert_eq!((&data["call"], &data["attempt"]), (&call["id"], &json!(1)));
+            return;
+        }
+    }
+}

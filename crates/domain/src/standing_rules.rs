@@ -1,0 +1,162 @@
+//! A yes that stands for later calls: of just this call, or of this tool in a folder. A person's own, and never wider than
+//! what was shown when it was made.
+
+use crate::ids::{AgentId, ApprovalId, NodeId, ProjectId, SessionId, StandingRuleId, UserId};
+use crate::times::Timestamp;
+use crate::{Refusal, Result};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct StandingRule {
+    pub id: StandingRuleId,
+    /// Whose yes it is, and on whose behalf the calls are made.
+    pub user: UserId,
+    pub place: RulePlace,
+    pub tool: String,
+    pub covers: Covers,
+    pub lasts: Lasts,
+    /// The approval it was made with.
+    pub approval: ApprovalId,
+    pub created_at: Timestamp,
+}
+
+/// Where a rule holds: one agent of one project on one machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RulePlace {
+    pub project: ProjectId,
+    pub agent: AgentId,
+    pub node: NodeId,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Covers {
+    /// The very same arguments.
+    Call { params: String },
+    /// Everything below a folder, given below the root.
+    Folder { folder: String },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lasts {
+    Session(SessionId),
+    Until(Timestamp),
+}
+
+/// A call that a rule may stand for.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    pub user: &'a UserId,
+    pub place: &'a RulePlace,
+    pub session: Option<&'a SessionId>,
+    pub tool: &'a str,
+    pub params: &'a str,
+    /// The normal form of the path it is about, if it is about one.
+    pub path: Option<&'a str>,
+    pub is_command: bool,
+}
+
+impl StandingRule {
+    pub fn stands_for(&self, asked: Asked<'_>, now: Timestamp) -> bool {
+        let lasts = match &self.lasts {
+            Lasts::Session(session) => asked.session == Some(session),
+            Lasts::Until(until) => now < *until,
+        };
+        let covers = match &self.covers {
+            Covers::Call { params } => params == asked.params,
+            Covers::Folder { folder } => !asked.is_command && asked.path.is_some_and(|path| is_below(path, folder)),
+        };
+        lasts && covers && self.user == *asked.user && self.place == *asked.place && self.tool == asked.tool
+    }
+}
+
+/// By whole names: `src-old/a` is not below `src`.
+fn is_below(path: &str, folder: &str) -> bool {
+    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// A folder can be remembered for tools that name a path in it, never for commands.
+pub fn check(covers: &Covers, tool: &str, path: Option<&str>, is_command: bool) -> Result<()> {
+    let Covers::Folder { folder } = covers else { return Ok(()) };
+    if is_command {
+        let message = "a command is remembered only as just this call: `kind` is `call`";
+        return Err(Refusal::invalid_field("remember", message));
+    }
+    if path.is_some_and(|path| is_below(path, folder)) {
+        return Ok(());
+    }
+    Err(Refusal::invalid_field("remember", format!("`folder` holds nothing that this call of {tool} is about")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(covers: Covers, lasts: Lasts) -> StandingRule {
+        StandingRule {
+            id: StandingRuleId::from_trusted("rul_1".into()),
+            user: UserId::parse("sean").unwrap(),
+            place: place("agt_1", "nod_1"),
+            tool: "tool_write_file".into(),
+            covers,
+            lasts,
+            approval: ApprovalId::from_trusted("apr_1".into()),
+            created_at: Timestamp::from_ms(0),
+        }
+    }
+
+    fn place(agent: &str, node: &str) -> RulePlace {
+        RulePlace {
+            project: ProjectId::from_trusted("prj_1".into()),
+            agent: AgentId::from_trusted(agent.into()),
+            node: NodeId::from_trusted(node.into()),
+        }
+    }
+
+    #[test]
+    fn a_rule_stands_for_what_it_says_and_for_nothing_else() {
+        let (sean, mary) = (UserId::parse("sean").unwrap(), UserId::parse("mary").unwrap());
+        let (one, two) = (SessionId::from_trusted("s1".into()), SessionId::from_trusted("s2".into()));
+        let here = place("agt_1", "nod_1");
+        let asked = Asked {
+            user: &sean,
+            place: &here,
+            session: Some(&one),
+            tool: "tool_write_file",
+            params: "{\"path\":\"src/a\"}",
+            path: Some("src/a"),
+            is_command: false,
+        };
+        let folder = rule(Covers::Folder { folder: "src".into() }, Lasts::Session(one.clone()));
+        let (agent, node) = (place("agt_2", "nod_1"), place("agt_1", "nod_2"));
+        for (asked, expected) in [
+            (asked, true),
+            (Asked { path: Some("src/deep/er/a"), ..asked }, true),
+            (Asked { path: Some("src"), ..asked }, false),
+            (Asked { path: Some("src-old/a"), ..asked }, false),
+            (Asked { path: Some("other/src/a"), ..asked }, false),
+            (Asked { path: None, ..asked }, false),
+            (Asked { is_command: true, ..asked }, false),
+            (Asked { user: &mary, ..asked }, false),
+            (Asked { place: &agent, ..asked }, false),
+            (Asked { place: &node, ..asked }, false),
+            (Asked { session: Some(&two), ..asked }, false),
+            (Asked { session: None, ..asked }, false),
+            (Asked { tool: "tool_delete_file", ..asked }, false),
+        ] {
+            assert_eq!(folder.stands_for(asked, Timestamp::from_ms(1)), expected, "{asked:?}");
+        }
+        let until = Lasts::Until(Timestamp::from_ms(100));
+        let call = rule(Covers::Call { params: asked.params.into() }, until);
+        assert!(call.stands_for(asked, Timestamp::from_ms(99)));
+        assert!(!call.stands_for(asked, Timestamp::from_ms(100)));
+        assert!(!call.stands_for(Asked { params: "{}", ..asked }, Timestamp::from_ms(1)));
+    }
+
+    #[test]
+    fn a_folder_is_never_remembered_for_commands_nor_for_what_lies_elsewhere() {
+        let folder = Covers::Folder { folder: "src".into() };
+        assert!(check(&folder, "tool_write_file", Some("src/a"), false).is_ok());
+        assert!(check(&folder, "tool_write_file", Some("b"), false).is_err());
+        assert!(check(&folder, "tool_execute_command", None, true).is_err());
+        assert!(check(&Covers::Call { params: "{}".into() }, "tool_execute_command", None, true).is_ok());
+    }
+}

@@ -1,0 +1,217 @@
+//! A person's answer. The first one stands; what was approved goes to its node in the same transaction.
+
+use super::{Inquiry, Looker, find};
+use crate::tool_calls::{Judged, Mover, Moving, judge, woken};
+use crate::{Ctx, Error, Result};
+use domain::Refusal;
+use domain::approvals::{Approval, ApprovalStatus, NOTE_LONGEST, may_decide};
+use domain::audit::AuditRecord;
+use domain::callers::Caller;
+use domain::ids::{ApprovalId, StandingRuleId, UserId, WorkspaceId};
+use domain::node_tools::{NodeRequest, NodeTool};
+use domain::nodes::Serves;
+use domain::standing_rules::{Covers, Lasts, RulePlace, StandingRule, check};
+use domain::times::Timestamp;
+use domain::tool_calls::{CallStatus, ToolCall};
+use serde_json::Value;
+use std::sync::Arc;
+use store::{Operation, QueuedFor, Tx};
+
+const DECIDED_AT_ONCE: usize = 100;
+/// How long a standing rule may last.
+const REMEMBERED_LONGEST_S: u64 = 30 * 24 * 3600;
+
+#[derive(Debug, Clone)]
+pub enum Answer {
+    Approve {
+        /// Of what was shown, if whoever decides says so.
+        digest: Option<String>,
+        remember: Option<Remember>,
+    },
+    Reject {
+        note: Option<String>,
+    },
+}
+
+/// What an answer is to stand for later, and for how long.
+#[derive(Debug, Clone)]
+pub struct Remember {
+    pub what: RememberWhat,
+    /// None = for this session.
+    pub until: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone)]
+pub enum RememberWhat {
+    Call,
+    Folder(String),
+}
+
+/// Takes a person's answer. `project`: where the approval has to be, if the caller says so.
+pub async fn decide(ctx: &Ctx, project: Option<&str>, id: &str, answer: Answer) -> Result<Inquiry> {
+    ctx.caller.require_person()?;
+    let id = ApprovalId::parse(id)?;
+    if let Answer::Reject { note: Some(note) } = &answer {
+        domain::sessions::check_text("reason", note, NOTE_LONGEST)?;
+    }
+    let operation = Decide {
+        caller: ctx.caller.clone(),
+        looker: Looker::of(ctx).await?,
+        project: project.map(str::to_owned),
+        id,
+        answer,
+        rule: StandingRuleId::generated(ctx.house.unique()),
+        judge: judge(&ctx.house).await?,
+    };
+    let turn = WorkspaceId::personal(&ctx.caller.user);
+    let (inquiry, waiter) = ctx.house.store().write(&turn, operation).await?;
+    woken(&ctx.house, waiter).await;
+    Ok(inquiry)
+}
+
+/// Takes the same answer to several. Each by itself: one that cannot be answered stops none of the others.
+pub async fn decide_all(ctx: &Ctx, ids: &[String], answer: &Answer) -> Result<Vec<Result<Inquiry>>> {
+    ctx.caller.require_person()?;
+    if ids.is_empty() || ids.len() > DECIDED_AT_ONCE {
+        return Err(Refusal::invalid_field("ids", format!("`ids` has 1 to {DECIDED_AT_ONCE} entries")).into());
+    }
+    let mut outcomes = Vec::with_capacity(ids.len());
+    for id in ids {
+        outcomes.push(decide(ctx, None, id, answer.clone()).await);
+    }
+    Ok(outcomes)
+}
+
+struct Decide {
+    caller: Arc<Caller>,
+    looker: Looker,
+    project: Option<String>,
+    id: ApprovalId,
+    answer: Answer,
+    rule: StandingRuleId,
+    judge: crate::tool_calls::Judge,
+}
+
+impl Operation for Decide {
+    type Output = (Inquiry, Option<QueuedFor>);
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
+        let Inquiry { workspace, approval, call } = find(tx, &self.looker, &self.id).await?;
+        if let Some(named) = &self.project {
+            let project = tx.scope(&workspace).projects().get(&approval.project).await?;
+            if !project.is_some_and(|project| project.id.as_str() == named || project.name == *named) {
+                return Err(Refusal::approval_not_found().into());
+            }
+        }
+        let owner = self.owner_of_node(tx, &workspace, &call).await?;
+        may_decide(&self.caller, &approval.user, self.looker.decides_for_others, owner.as_ref())?;
+        let moving = Moving { workspace: &workspace, mover: Mover::Caller(&self.caller), now: self.judge.now };
+        let (approval, judged) = match &self.answer {
+            Answer::Approve { digest, remember } => {
+                approval.require_digest(digest.as_deref())?;
+                self.approve(tx, &moving, &approval, &call, remember.as_ref()).await?
+            }
+            Answer::Reject { note } => self.reject(tx, &moving, &approval, &call, note.clone()).await?,
+        };
+        Ok((Inquiry { workspace, approval, call: judged.call }, judged.woken))
+    }
+}
+
+impl Decide {
+    /// Whose own machine it would run on.
+    async fn owner_of_node(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<Option<UserId>> {
+        let Some(id) = &call.delivery.node else { return Ok(None) };
+        let node = tx.scope(workspace).nodes().get(id).await?;
+        Ok(node.filter(|node| node.serves != Serves::Members).map(|node| node.user))
+    }
+
+    async fn approve(
+        &self,
+        tx: &mut Tx,
+        moving: &Moving<'_>,
+        approval: &Approval,
+        call: &ToolCall,
+        remember: Option<&Remember>,
+    ) -> Result<(Approval, Judged)> {
+        let decided = approval.decided(&self.caller.user, ApprovalStatus::Approved, None, moving.now)?;
+        let approved = call.approved(moving.now)?;
+        moving.resolve(tx, &approved, &decided).await?;
+        moving.put(tx, call, &approved).await?;
+        if let Some(remember) = remember {
+            self.remember(tx, moving, &approved, remember).await?;
+        }
+        let judged = self.judge.dispatch(tx, moving, &approved).await?;
+        Ok((decided, judged))
+    }
+
+    async fn reject(
+        &self,
+        tx: &mut Tx,
+        moving: &Moving<'_>,
+        approval: &Approval,
+        call: &ToolCall,
+        note: Option<String>,
+    ) -> Result<(Approval, Judged)> {
+        let decided = approval.decided(&self.caller.user, ApprovalStatus::Rejected, note.clone(), moving.now)?;
+        let message = note.unwrap_or_else(|| format!("{} said no", self.caller.user));
+        let why = domain::messages::Failure { code: domain::Code::Forbidden, message };
+        let rejected = call.ended(CallStatus::Rejected, Some(why), moving.now)?;
+        moving.resolve(tx, &rejected, &decided).await?;
+        let woken = moving.put(tx, call, &rejected).await?;
+        Ok((decided, Judged { call: rejected, woken }))
+    }
+
+    /// The answer stands for later calls, too: a person's own, for themselves.
+    async fn remember(&self, tx: &mut Tx, moving: &Moving<'_>, call: &ToolCall, remember: &Remember) -> Result<()> {
+        let origin = &call.origin;
+        if origin.user != self.caller.user {
+            let message = "only the person it is done for lets an answer stand for later calls";
+            return Err(Refusal::forbidden(message).into());
+        }
+        let arguments = serde_json::from_str(&call.wish.params).unwrap_or(Value::Null);
+        let tool = NodeTool::parse(&call.wish.tool).ok_or_else(Refusal::tool_call_not_found)?;
+        let request = NodeRequest::parse(tool, &arguments)?;
+        let covers = match &remember.what {
+            RememberWhat::Call => Covers::Call { params: call.wish.params.clone() },
+            RememberWhat::Folder(folder) => Covers::Folder { folder: domain::paths::normal(folder)? },
+        };
+        check(&covers, tool.as_str(), request.path(), tool.is_command())?;
+        let node = call.delivery.node.clone().ok_or_else(Refusal::node_not_found)?;
+        let rule = StandingRule {
+            id: self.rule.clone(),
+            user: self.caller.user.clone(),
+            place: RulePlace { project: origin.project.clone(), agent: origin.agent.id.clone(), node },
+            tool: call.wish.tool.clone(),
+            covers,
+            lasts: self.lasts(call, remember)?,
+            approval: self.id.clone(),
+            created_at: moving.now,
+        };
+        tx.scope(moving.workspace).standing_rules().create(&rule).await?;
+        let record = AuditRecord::new(&self.caller, "standing_rule.create", moving.now)
+            .with("rule", rule.id.as_str())
+            .with("tool", rule.tool.as_str())
+            .with("approval", self.id.as_str());
+        tx.scope(moving.workspace).audit().append(record);
+        Ok(())
+    }
+
+    fn lasts(&self, call: &ToolCall, remember: &Remember) -> Result<Lasts> {
+        match (remember.until, &call.origin.session) {
+            (None, Some(session)) => Ok(Lasts::Session(session.clone())),
+            (None, None) => {
+                let message = "this call is of no session: say until when with `for`";
+                Err(Refusal::invalid_field("remember", message).into())
+            }
+            (Some(until), _) => {
+                let now = self.judge.now;
+                if until <= now || until > now.plus_seconds(REMEMBERED_LONGEST_S) {
+                    let message = "`for` is a time within the next 30 days";
+                    return Err(Refusal::invalid_field("remember", message).into());
+                }
+                Ok(Lasts::Until(until))
+            }
+        }
+    }
+}

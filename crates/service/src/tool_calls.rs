@@ -1,0 +1,105 @@
+//! Calls of tools on people's machines: wished for, judged, delivered, brought to an end. How they move is in `moves`.
+
+mod deadlines;
+mod delivering;
+mod judging;
+mod moves;
+mod offering;
+mod proposing;
+mod waiting;
+
+pub use deadlines::{Alarm, end_overdue_calls, end_overdue_calls_once};
+pub use delivering::{Said, get_as_node, hear, open_calls};
+pub(crate) use delivering::{judge, woken};
+pub(crate) use judging::{Judge, Judged};
+pub(crate) use moves::{Mover, Moving};
+pub(crate) use offering::of_own_agent;
+pub use offering::{Offer, available};
+pub(crate) use proposing::execute_for;
+pub use proposing::{Execute, Proposed, execute};
+pub use waiting::wait;
+pub(crate) use waiting::wait_for_progress;
+
+use crate::paging::{Listed, Page};
+use crate::projects::{self, ProjectRef};
+use crate::{Ctx, Error, Result};
+use domain::Refusal;
+use domain::callers::Caller;
+use domain::ids::{ToolCallId, WorkspaceId};
+use domain::tool_calls::{CallStatus, ToolCall};
+use std::sync::Arc;
+use store::{Operation, Tx};
+
+/// A call, as those see it whom it concerns: the person it is made for. Others of the project see that it is, not what.
+pub async fn get(ctx: &Ctx, project: ProjectRef, id: &str) -> Result<ToolCall> {
+    ctx.caller.require_person_or_agent()?;
+    let id = ToolCallId::parse(id)?;
+    let get = Get { caller: ctx.caller.clone(), project, id };
+    Ok(ctx.house.store().read(get).await?.1)
+}
+
+struct Get {
+    caller: Arc<Caller>,
+    project: ProjectRef,
+    id: ToolCallId,
+}
+
+impl Operation for Get {
+    type Output = (WorkspaceId, ToolCall);
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
+        let project = projects::find(tx, &self.caller, &self.project).await?;
+        let found = tx.scope(&project.workspace).tool_calls().get(&project.id, &self.id).await?;
+        let seen = found.filter(|call| is_seen_by(call, &self.caller));
+        Ok((project.workspace, seen.ok_or_else(Refusal::tool_call_not_found)?))
+    }
+}
+
+/// What was done for somebody on their machine is theirs.
+fn is_seen_by(call: &ToolCall, caller: &Caller) -> bool {
+    use domain::callers::Credential;
+    let is_own = call.origin.user == caller.user;
+    match &caller.credential {
+        Credential::Agent { agent, session } => {
+            let in_session = session.as_ref().is_none_or(|session| call.origin.session.as_ref() == Some(session));
+            is_own && call.origin.agent.id == agent.id && in_session
+        }
+        _ => is_own,
+    }
+}
+
+/// The caller's own calls in a project, newest first.
+pub async fn list(ctx: &Ctx, project: ProjectRef, status: Option<&str>, page: Page) -> Result<Listed<ToolCall>> {
+    ctx.caller.require_person()?;
+    let limit = page.limit()?;
+    let before = page.after(1)?.remove(0);
+    let unknown = || {
+        let names = CallStatus::ALL.map(CallStatus::as_str).join(", ");
+        Refusal::invalid_field("status", format!("`status` is one of {names}"))
+    };
+    let status = status.map(|text| CallStatus::parse(text).ok_or_else(unknown)).transpose()?;
+    let operation = List { caller: ctx.caller.clone(), project, status, before, limit: limit + 1 };
+    let items = ctx.house.store().read(operation).await?;
+    Ok(Listed::cut(items, limit, |call| vec![call.id.as_str().to_owned()]))
+}
+
+struct List {
+    caller: Arc<Caller>,
+    project: ProjectRef,
+    status: Option<CallStatus>,
+    before: String,
+    limit: u64,
+}
+
+impl Operation for List {
+    type Output = Vec<ToolCall>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<ToolCall>> {
+        let project = projects::find(tx, &self.caller, &self.project).await?;
+        let user = &self.caller.user;
+        let mut calls = tx.scope(&project.workspace).tool_calls();
+        Ok(calls.page(&project.id, user, self.status, &self.before, self.limit).await?)
+    }
+}

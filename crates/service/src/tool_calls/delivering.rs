@@ -1,0 +1,314 @@
+//! A call on its way to its node and back. What a node says is heard only of the call, the telling and the node that it was
+//! said to.
+
+use super::judging::{Judge, Judged, serving};
+use super::moves::{Mover, Moving};
+use crate::projects::ProjectRef;
+use crate::{Ctx, Error, House, Result, nodes, rules, worker_spaces};
+use domain::ids::{ApprovalId, ProjectId, ToolCallId, WorkspaceId};
+use domain::messages::Failure;
+use domain::node_tools::{NodeRequest, NodeTool};
+use domain::nodes::{Node, Serves};
+use domain::tool_calls::{CallStatus, Deliver, Preview, ToolCall, moved_on};
+use domain::{Code, Refusal};
+use serde_json::{Map, Value};
+use store::{Operation, QueuedFor, Tx};
+
+const OPEN_MOST: u64 = 200;
+/// What a node may bring back.
+const RESULT_LARGEST_BYTES: usize = 15 * 1024 * 1024;
+
+/// Tells the node of an approved call if it is there, after the rules were asked once more. One that is not there hears of it
+/// when it comes.
+pub(super) async fn dispatch(tx: &mut Tx, judge: &Judge, moving: &Moving<'_>, approved: &ToolCall) -> Result<Judged> {
+    let tool = NodeTool::parse(&approved.wish.tool);
+    let allowed = match tool {
+        Some(tool) => judge.require_allowed(tx, moving.workspace, approved, tool).await,
+        None => Err(Refusal::new(Code::ToolNotFound, "there is no such tool").into()),
+    };
+    if let Err(Error::Refused(refusal)) = allowed {
+        let denied = approved.ended(CallStatus::Denied, Some(refusal.into()), judge.now)?;
+        let woken = moving.put(tx, approved, &denied).await?;
+        return Ok(Judged { call: denied, woken });
+    }
+    allowed?;
+    let nodes = serving(tx, moving.workspace, approved).await?;
+    let node = nodes.iter().find(|node| Some(&node.id) == approved.delivery.node.as_ref());
+    if !node.is_some_and(|node| node.is_online(judge.now)) {
+        return Ok(Judged { call: approved.clone(), woken: None });
+    }
+    let dispatched = approved.dispatched(judge.now)?;
+    moving.put(tx, approved, &dispatched).await?;
+    Ok(Judged { call: dispatched, woken: None })
+}
+
+/// What a node says about a call.
+#[derive(Debug, Clone)]
+pub enum Said {
+    /// What it found out without doing anything.
+    Preview(Preview),
+    /// It has it in its journal, and asks whether it may begin. `started`: it has begun.
+    Accept { attempt: u64, digest: String, started: bool },
+    /// It will not do it.
+    Refuse { attempt: u64, why: Failure },
+    /// It has done it, as far as that went.
+    Result { attempt: u64, result: Map<String, Value>, broke_off: bool },
+    /// It cannot say whether it was done.
+    Unknown { attempt: u64 },
+}
+
+/// Hears what a node says, and gives the call as it stands after that.
+pub async fn hear(ctx: &Ctx, project: ProjectRef, id: &str, said: Said) -> Result<ToolCall> {
+    let node = nodes::heard_of(ctx).await?;
+    let id = ToolCallId::parse(id)?;
+    let project = own_project(&node, &project)?;
+    let judge = judge(&ctx.house).await?;
+    let workspace = node.workspace.clone();
+    let operation = Hear { node, project, id, said, judge };
+    let judged = ctx.house.store().write(&workspace, operation).await?;
+    woken(&ctx.house, judged.woken).await;
+    Ok(judged.call)
+}
+
+/// A call as its node sees it.
+pub async fn get_as_node(ctx: &Ctx, project: &ProjectRef, id: &str) -> Result<ToolCall> {
+    let node = nodes::heard_of(ctx).await?;
+    let (project, id) = (own_project(&node, project)?, ToolCallId::parse(id)?);
+    ctx.house.store().read(GetAsNode { node, project, id }).await
+}
+
+struct GetAsNode {
+    node: Node,
+    project: ProjectId,
+    id: ToolCallId,
+}
+
+impl Operation for GetAsNode {
+    type Output = ToolCall;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<ToolCall> {
+        own_call(tx, &self.node, &self.project, &self.id).await
+    }
+}
+
+/// Finds a call that a node has to do with.
+async fn own_call(tx: &mut Tx, node: &Node, project: &ProjectId, id: &ToolCallId) -> Result<ToolCall> {
+    let found = tx.scope(&node.workspace).tool_calls().get(project, id).await?;
+    let is_own = |call: &ToolCall| call.delivery.node.as_ref() == Some(&node.id);
+    Ok(found.filter(is_own).ok_or_else(Refusal::tool_call_not_found)?)
+}
+
+/// What a node has to look at: calls that want a preview, or are to be made, or whose end it has not told.
+pub async fn open_calls(ctx: &Ctx, project: &ProjectRef) -> Result<Vec<ToolCall>> {
+    let node = nodes::heard_of(ctx).await?;
+    own_project(&node, project)?;
+    let judge = judge(&ctx.house).await?;
+    let workspace = node.workspace.clone();
+    // What waited for it goes out now.
+    if ctx.house.store().read(Waiting { node: node.clone() }).await? {
+        let dispatched = ctx.house.store().write(&workspace, DispatchAll { node: node.clone(), judge }).await?;
+        for waiter in dispatched {
+            woken(&ctx.house, Some(waiter)).await;
+        }
+    }
+    ctx.house.store().read(Open { node }).await
+}
+
+/// A node names projects by their ids: the one it serves, or any of the workspace whose members it serves.
+fn own_project(node: &Node, reference: &ProjectRef) -> Result<ProjectId> {
+    let project = ProjectId::parse(&reference.id_or_name)?;
+    match &node.serves {
+        Serves::Project(own) if *own != project => Err(Refusal::project_not_found().into()),
+        Serves::Project(_) | Serves::Members => Ok(project),
+    }
+}
+
+pub(crate) async fn judge(house: &House) -> Result<Judge> {
+    let (rules, policy_epoch) = rules::numbered(house).await?;
+    Ok(Judge { rules, policy_epoch, approval: ApprovalId::generated(house.unique()), now: house.now() })
+}
+
+/// An agent whose turn goes on hears of it.
+pub(crate) async fn woken(house: &House, waiter: Option<QueuedFor>) {
+    if let Some(waiter) = waiter {
+        worker_spaces::wake_surely(house, waiter).await;
+    }
+}
+
+struct Hear {
+    node: Node,
+    project: ProjectId,
+    id: ToolCallId,
+    said: Said,
+    judge: Judge,
+}
+
+impl Operation for Hear {
+    type Output = Judged;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Judged> {
+        let call = own_call(tx, &self.node, &self.project, &self.id).await?;
+        let moving = Moving { workspace: &self.node.workspace, mover: Mover::Node(&self.node), now: self.judge.now };
+        match &self.said {
+            Said::Preview(preview) => self.preview(tx, &moving, &call, preview).await,
+            Said::Accept { attempt, digest, started } => {
+                self.accept(tx, &moving, &call, (*attempt, digest, *started)).await
+            }
+            Said::Refuse { attempt, why } => {
+                let refused = call.refused(self.by(*attempt), why.clone(), self.judge.now)?;
+                self.put(tx, &moving, &call, refused).await
+            }
+            Said::Result { attempt, result, broke_off } => {
+                self.result(tx, &moving, &call, (*attempt, result, *broke_off)).await
+            }
+            Said::Unknown { attempt } => {
+                // Only of the newest telling, as everything else it says.
+                let running = self.running(tx, &moving, &call, *attempt).await?;
+                let why =
+                    Failure { code: Code::Interrupted, message: "the node cannot tell whether it was done".into() };
+                let unknown = running.ended(CallStatus::Unknown, Some(why), self.judge.now)?;
+                self.put(tx, &moving, &running, unknown).await
+            }
+        }
+    }
+}
+
+impl Hear {
+    fn by(&self, attempt: u64) -> Deliver<'_> {
+        Deliver { node: &self.node.id, attempt }
+    }
+
+    async fn put(&self, tx: &mut Tx, moving: &Moving<'_>, before: &ToolCall, after: ToolCall) -> Result<Judged> {
+        let woken = moving.put(tx, before, &after).await?;
+        Ok(Judged { call: after, woken })
+    }
+
+    async fn preview(&self, tx: &mut Tx, moving: &Moving<'_>, call: &ToolCall, preview: &Preview) -> Result<Judged> {
+        if call.status != CallStatus::Proposed {
+            return Err(moved_on(call.status).into());
+        }
+        let moving = Moving { mover: Mover::For(call), ..*moving };
+        self.judge.judge(tx, &moving, call, Some(preview.clone())).await
+    }
+
+    /// The same question gets the same answer: the first may have been lost.
+    async fn accept(
+        &self,
+        tx: &mut Tx,
+        moving: &Moving<'_>,
+        call: &ToolCall,
+        (attempt, digest, started): (u64, &str, bool),
+    ) -> Result<Judged> {
+        let judgement = call.judgement.as_ref().ok_or_else(|| moved_on(call.status))?;
+        if judgement.digest != digest {
+            let message = "what the node would do is not what was approved";
+            return Err(Refusal::new(Code::DigestMismatch, message).with("digest", judgement.digest.as_str()).into());
+        }
+        let is_repeated = matches!(call.status, CallStatus::Accepted | CallStatus::Running)
+            && call.delivery.attempt == attempt
+            && call.delivery.node.as_ref() == Some(&self.node.id);
+        if is_repeated && (!started || call.status == CallStatus::Running) {
+            return Ok(Judged { call: call.clone(), woken: None });
+        }
+        if is_repeated {
+            let running = call.running(self.by(attempt))?;
+            return self.put(tx, moving, call, running).await;
+        }
+        let accepted = call.accepted(self.by(attempt), own_seconds(call), self.judge.now)?;
+        self.put(tx, moving, call, accepted).await
+    }
+
+    /// The call as it runs, whether or not its node said that it has begun.
+    async fn running(&self, tx: &mut Tx, moving: &Moving<'_>, call: &ToolCall, attempt: u64) -> Result<ToolCall> {
+        if call.status == CallStatus::Running {
+            return Ok(call.clone());
+        }
+        let running = call.running(self.by(attempt))?;
+        moving.put(tx, call, &running).await?;
+        Ok(running)
+    }
+
+    async fn result(
+        &self,
+        tx: &mut Tx,
+        moving: &Moving<'_>,
+        call: &ToolCall,
+        (attempt, result, broke_off): (u64, &Map<String, Value>, bool),
+    ) -> Result<Judged> {
+        let text = Value::Object(result.clone()).to_string();
+        if text.len() > RESULT_LARGEST_BYTES {
+            return Err(Refusal::new(Code::ValueTooLarge, "the result is larger than a tool's may be").into());
+        }
+        let is_repeated = matches!(call.status, CallStatus::Completed | CallStatus::Failed)
+            && call.delivery.attempt == attempt
+            && call.outcome.result.as_deref() == Some(text.as_str());
+        if is_repeated {
+            return Ok(Judged { call: call.clone(), woken: None });
+        }
+        let running = self.running(tx, moving, call, attempt).await?;
+        let ended = running.brought_back(self.by(attempt), text, broke_off, self.judge.now)?;
+        let woken = moving.put(tx, &running, &ended).await?;
+        let ack = domain::events::Event::result_ack(&ended, self.judge.now);
+        moving.tell(tx, &ended, ack).await?;
+        Ok(Judged { call: ended, woken })
+    }
+}
+
+/// What the tool itself may take.
+fn own_seconds(call: &ToolCall) -> u64 {
+    let arguments = serde_json::from_str(&call.wish.params).unwrap_or(Value::Null);
+    let request = NodeTool::parse(&call.wish.tool).and_then(|tool| NodeRequest::parse(tool, &arguments).ok());
+    request.map_or(0, |request| request.own_seconds())
+}
+
+struct Open {
+    node: Node,
+}
+
+impl Operation for Open {
+    type Output = Vec<ToolCall>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<ToolCall>> {
+        Ok(tx.scope(&self.node.workspace).tool_calls().open_of_node(&self.node.id, OPEN_MOST).await?)
+    }
+}
+
+/// Whether something was approved while the node was not there.
+struct Waiting {
+    node: Node,
+}
+
+impl Operation for Waiting {
+    type Output = bool;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool> {
+        let open = tx.scope(&self.node.workspace).tool_calls().open_of_node(&self.node.id, OPEN_MOST).await?;
+        Ok(open.iter().any(|call| call.status == CallStatus::Approved))
+    }
+}
+
+struct DispatchAll {
+    node: Node,
+    judge: Judge,
+}
+
+impl Operation for DispatchAll {
+    type Output = Vec<QueuedFor>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<QueuedFor>> {
+        let workspace: &WorkspaceId = &self.node.workspace;
+        let mut woken = Vec::new();
+        for call in tx.scope(workspace).tool_calls().open_of_node(&self.node.id, OPEN_MOST).await? {
+            if call.status == CallStatus::Approved {
+                let moving = Moving { workspace, mover: Mover::For(&call), now: self.judge.now };
+                woken.extend(dispatch(tx, &self.judge, &moving, &call).await?.woken);
+            }
+        }
+        Ok(woken)
+    }
+}

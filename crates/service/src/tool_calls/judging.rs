@@ -1,0 +1,265 @@
+//! What the house thinks of a call: whether it is well-formed, whether the rules allow it, how dangerous it is, and so
+//! whether a person has to be asked.
+
+use super::delivering;
+use super::moves::Moving;
+use crate::bus::standing_of;
+use crate::policy;
+use crate::{Error, Result};
+use domain::agents::Agent;
+use domain::approvals::{Approval, ApprovalStatus};
+use domain::digests::{Parties, Plan, Shown, digest};
+use domain::events::Event;
+use domain::ids::{ApprovalId, WorkspaceId};
+use domain::messages::Failure;
+use domain::node_tools::{NodeRequest, NodeTool, SCHEMA_VERSION};
+use domain::nodes::{Node, choose};
+use domain::policy::{Question, Source};
+use domain::risks::{Assessment, Known, assess};
+use domain::rules::Rules;
+use domain::standing_rules::{Asked, RulePlace};
+use domain::times::Timestamp;
+use domain::tool_calls::{CallStatus, Judgement, Preview, Risk, ToolCall};
+use domain::{Code, Refusal};
+use serde_json::Value;
+use std::sync::Arc;
+use store::{QueuedFor, Tx};
+
+/// How far back a file counts as read.
+const READS_LOOKED_AT: u64 = 500;
+
+/// The rules that a call is judged by, and what a decision about it would be called.
+#[derive(Clone)]
+pub(crate) struct Judge {
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) policy_epoch: u64,
+    pub(crate) approval: ApprovalId,
+    pub(crate) now: Timestamp,
+}
+
+/// What became of a call, and whose turn goes on because of it.
+pub(crate) struct Judged {
+    pub(crate) call: ToolCall,
+    pub(crate) woken: Option<QueuedFor>,
+}
+
+/// A call that the house would make.
+struct Fit {
+    request: NodeRequest,
+    arguments: Value,
+    node: Node,
+}
+
+impl Judge {
+    /// Takes a proposed call as far as it can go without a person or a node.
+    pub(crate) async fn judge(
+        &self,
+        tx: &mut Tx,
+        moving: &Moving<'_>,
+        call: &ToolCall,
+        preview: Option<Preview>,
+    ) -> Result<Judged> {
+        let fit = match self.fit(tx, moving.workspace, call).await {
+            Ok(fit) => fit,
+            Err(Error::Refused(refusal)) => {
+                let status = if is_denial(refusal.code) { CallStatus::Denied } else { CallStatus::Invalid };
+                return self.end(tx, moving, call, status, refusal.into()).await;
+            }
+            Err(error) => return Err(error),
+        };
+        if let Some(refusal) = preview.as_ref().and_then(|preview| preview.refusal.clone()) {
+            // Nobody need be asked about what the machine would refuse.
+            return self.end(tx, moving, call, CallStatus::Invalid, refusal).await;
+        }
+        let judgement = self.judgement(tx, moving.workspace, call, &fit, preview).await?;
+        let risk = judgement.risk;
+        let validated = call.validated(judgement, fit.node.id.clone())?;
+        moving.put(tx, call, &validated).await?;
+        if risk == Risk::Low || self.is_remembered(tx, moving.workspace, &validated, &fit).await? {
+            let approved = validated.approved(self.now)?;
+            moving.put(tx, &validated, &approved).await?;
+            return self.dispatch(tx, moving, &approved).await;
+        }
+        let waiting = self.ask(tx, moving, &validated).await?;
+        Ok(Judged { call: waiting, woken: None })
+    }
+
+    /// Sends an approved call on its way.
+    pub(crate) async fn dispatch(&self, tx: &mut Tx, moving: &Moving<'_>, approved: &ToolCall) -> Result<Judged> {
+        delivering::dispatch(tx, self, moving, approved).await
+    }
+
+    async fn end(
+        &self,
+        tx: &mut Tx,
+        moving: &Moving<'_>,
+        call: &ToolCall,
+        status: CallStatus,
+        why: Failure,
+    ) -> Result<Judged> {
+        let ended = call.ended(status, Some(why), self.now)?;
+        let woken = moving.put(tx, call, &ended).await?;
+        Ok(Judged { call: ended, woken })
+    }
+
+    /// Whether a call is well-formed and allowed.
+    pub(super) async fn is_fit(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<bool> {
+        match self.fit(tx, workspace, call).await {
+            Ok(_) => Ok(true),
+            Err(Error::Refused(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Refuses what is not well-formed or not allowed.
+    async fn fit(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<Fit> {
+        let unknown = || Refusal::new(Code::ToolNotFound, format!("there is no tool `{}`", call.wish.tool));
+        let tool = NodeTool::parse(&call.wish.tool).ok_or_else(unknown)?;
+        self.require_allowed(tx, workspace, call, tool).await?;
+        let arguments: Value =
+            serde_json::from_str(&call.wish.params).map_err(|_| Refusal::invalid("the arguments are not JSON"))?;
+        let request = NodeRequest::parse(tool, &arguments)?;
+        let node = self.node(tx, workspace, call).await?;
+        Ok(Fit { request, arguments, node })
+    }
+
+    /// Whether agent and person may use this tool now. Asked when a call is judged, and again before its node is told.
+    pub(crate) async fn require_allowed(
+        &self,
+        tx: &mut Tx,
+        workspace: &WorkspaceId,
+        call: &ToolCall,
+        tool: NodeTool,
+    ) -> Result<()> {
+        let origin = &call.origin;
+        let role = standing_of(tx, workspace, &origin.user).await?;
+        let found = tx.scope(workspace).agents(&origin.project).get(&origin.agent.id).await?;
+        let agent: Agent = found.ok_or_else(|| Refusal::forbidden("the agent is no longer here"))?;
+        let question = Question {
+            tool: tool.capability(),
+            source: Source::Node,
+            workspace,
+            role: &role,
+            is_member: true,
+            agent_tools: agent.settings.tools.as_deref(),
+        };
+        policy::require(&self.rules, &question)
+    }
+
+    async fn node(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<Node> {
+        let serving = serving(tx, workspace, call).await?;
+        Ok(choose(&serving, call.wish.node.as_deref(), self.now)?.clone())
+    }
+
+    async fn judgement(
+        &self,
+        tx: &mut Tx,
+        workspace: &WorkspaceId,
+        call: &ToolCall,
+        fit: &Fit,
+        preview: Option<Preview>,
+    ) -> Result<Judgement> {
+        let Fit { request, arguments, node } = fit;
+        let shown = preview.as_ref();
+        let also_shown: Vec<&str> = shown.and_then(|preview| preview.diff.as_deref()).into_iter().collect();
+        let known = Known {
+            has_read: has_read(tx, workspace, call, request).await?,
+            exists: shown.and_then(|preview| preview.exists),
+            resolved: shown.and_then(|preview| preview.program.as_deref()),
+            also_shown: &also_shown,
+        };
+        let Assessment { risk, reasons } = assess(request, known);
+        let expires_at = self.now.plus_seconds(risk.decided_within_s());
+        let origin = &call.origin;
+        let digest = digest(&Shown {
+            plan: Plan {
+                tool: request.tool(),
+                schema_version: SCHEMA_VERSION,
+                arguments,
+                program: shown.and_then(|preview| preview.program.as_deref()),
+                cwd: shown.and_then(|preview| preview.cwd.as_deref()),
+                environment: shown.map_or(&[], |preview| preview.environment.as_slice()),
+                base_sha256: shown.and_then(|preview| preview.base_sha256.as_deref()),
+            },
+            parties: Parties {
+                project: &origin.project,
+                session: origin.session.as_ref(),
+                agent: &origin.agent.id,
+                user: &origin.user,
+                node: Some(node.id.as_str()),
+            },
+            policy_epoch: self.policy_epoch,
+            expires_at,
+        });
+        Ok(Judgement { risk, reasons, digest, policy_epoch: self.policy_epoch, expires_at, preview })
+    }
+
+    async fn is_remembered(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall, fit: &Fit) -> Result<bool> {
+        let origin = &call.origin;
+        let place =
+            RulePlace { project: origin.project.clone(), agent: origin.agent.id.clone(), node: fit.node.id.clone() };
+        let asked = Asked {
+            user: &origin.user,
+            place: &place,
+            session: origin.session.as_ref(),
+            tool: &call.wish.tool,
+            params: &call.wish.params,
+            path: fit.request.path(),
+            is_command: fit.request.tool().is_command(),
+        };
+        let rules =
+            tx.scope(workspace).standing_rules().of_tool(&origin.project, &origin.agent.id, &call.wish.tool).await?;
+        Ok(rules.iter().any(|rule| rule.stands_for(asked, self.now)))
+    }
+
+    /// Puts a person before the call.
+    async fn ask(&self, tx: &mut Tx, moving: &Moving<'_>, validated: &ToolCall) -> Result<ToolCall> {
+        let waiting = validated.waiting_for(self.approval.clone(), self.now)?;
+        let judgement = waiting.judgement.as_ref().ok_or_else(|| Refusal::invalid("it was not judged"))?;
+        let approval = Approval {
+            id: self.approval.clone(),
+            project: waiting.origin.project.clone(),
+            call: waiting.id.clone(),
+            user: waiting.origin.user.clone(),
+            digest: judgement.digest.clone(),
+            status: ApprovalStatus::Pending,
+            requested_at: self.now,
+            expires_at: judgement.expires_at,
+            decided: None,
+        };
+        tx.scope(moving.workspace).approvals().create(&approval).await?;
+        moving.put(tx, validated, &waiting).await?;
+        moving.tell(tx, &waiting, Event::approval_request(&waiting, &approval, self.now)).await?;
+        Ok(waiting)
+    }
+}
+
+/// What the rules say no to, as against what is not well-formed.
+fn is_denial(code: Code) -> bool {
+    matches!(code, Code::Forbidden | Code::CommandDenied | Code::BudgetExceeded)
+}
+
+/// The nodes that could make a call.
+pub(super) async fn serving(tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<Vec<Node>> {
+    let nodes = tx.scope(workspace).nodes().all().await?;
+    Ok(nodes.into_iter().filter(|node| node.serves(&call.origin.user, &call.origin.project)).collect())
+}
+
+/// Whether the agent has read this file for this person, so that it knows what it would overwrite.
+async fn has_read(tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall, request: &NodeRequest) -> Result<bool> {
+    let (Some(path), Some(session)) = (request.path(), &call.origin.session) else { return Ok(false) };
+    let calls = tx.scope(workspace).tool_calls().newest_of_session(session, READS_LOOKED_AT).await?;
+    Ok(calls.iter().any(|earlier| is_read_of(earlier, call, path)))
+}
+
+fn is_read_of(earlier: &ToolCall, call: &ToolCall, path: &str) -> bool {
+    let same_hands = earlier.origin.agent.id == call.origin.agent.id && earlier.origin.user == call.origin.user;
+    if earlier.status != CallStatus::Completed || !same_hands {
+        return false;
+    }
+    let arguments = serde_json::from_str(&earlier.wish.params).unwrap_or(Value::Null);
+    let tool = NodeTool::parse(&earlier.wish.tool);
+    let read =
+        tool.filter(|tool| *tool == NodeTool::ReadFile).and_then(|tool| NodeRequest::parse(tool, &arguments).ok());
+    read.is_some_and(|read| read.path() == Some(path))
+}

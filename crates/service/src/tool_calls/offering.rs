@@ -1,0 +1,77 @@
+//! Which tools an agent or a person could use now.
+
+use crate::projects::{self, ProjectRef};
+use crate::{Ctx, Error, Result, agents, policy, rules};
+use domain::callers::{Caller, Credential};
+use domain::node_tools::NodeTool;
+use domain::policy::{Question, Source};
+use domain::tool_calls::Risk;
+use domain::tool_schemas::{self, Tool};
+use std::sync::Arc;
+use store::{Operation, Tx};
+
+/// Those that the token's agent could use for its person: none if no machine of theirs serves the project.
+pub(crate) async fn of_own_agent(ctx: &Ctx) -> Result<Vec<&'static str>> {
+    if !ctx.house.store().read(IsServed { caller: ctx.caller.clone() }).await? {
+        return Ok(Vec::new());
+    }
+    let agent = agents::get_own(ctx).await?;
+    let rules = rules::in_force(&ctx.house).await?;
+    let asks = policy::question(&ctx.caller, &agent, Source::Node, "");
+    let may = |tool: &NodeTool| policy::require(&rules, &Question { tool: tool.capability(), ..asks }).is_ok();
+    Ok(NodeTool::ALL.into_iter().filter(may).map(NodeTool::as_str).collect())
+}
+
+/// A tool that somebody could use.
+pub struct Offer {
+    pub tool: Tool,
+    pub capability: &'static str,
+    /// The least that a call of it is.
+    pub risk: Risk,
+    /// Whether it is done on a person's machine.
+    pub on_node: bool,
+}
+
+/// What the caller could have an agent of a project do: on their machines as the rules allow, and what the platform gives.
+pub async fn available(ctx: &Ctx, project: ProjectRef) -> Result<Vec<Offer>> {
+    ctx.caller.require_person_or_agent()?;
+    let project = ctx.house.store().read(projects::Find { caller: ctx.caller.clone(), reference: project }).await?;
+    let rules = rules::in_force(&ctx.house).await?;
+    let (workspace, role) = (&project.workspace, &ctx.caller.role);
+    let asks = Question { tool: "", source: Source::Node, workspace, role, is_member: true, agent_tools: None };
+    let may = |tool: &NodeTool| policy::require(&rules, &Question { tool: tool.capability(), ..asks }).is_ok();
+    let on_nodes = NodeTool::ALL.into_iter().filter(may).map(|tool| Offer {
+        tool: tool_schemas::node::of(tool),
+        capability: tool.capability(),
+        risk: least(tool),
+        on_node: true,
+    });
+    let on_platform = tool_schemas::all().into_iter().map(|tool| {
+        let capability = tool.name;
+        Offer { tool, capability, risk: Risk::Low, on_node: false }
+    });
+    Ok(on_nodes.chain(on_platform).collect())
+}
+
+fn least(tool: NodeTool) -> Risk {
+    match tool {
+        NodeTool::ReadFile | NodeTool::ListDirectory => Risk::Low,
+        NodeTool::WriteFile | NodeTool::EditFile => Risk::Medium,
+        NodeTool::DeleteFile | NodeTool::ExecuteCommand => Risk::High,
+    }
+}
+
+struct IsServed {
+    caller: Arc<Caller>,
+}
+
+impl Operation for IsServed {
+    type Output = bool;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool> {
+        let Credential::Agent { agent, .. } = &self.caller.credential else { return Ok(false) };
+        let nodes = tx.scope(&agent.workspace).nodes().all().await?;
+        Ok(nodes.iter().any(|node| node.serves(&self.caller.user, &agent.project)))
+    }
+}
