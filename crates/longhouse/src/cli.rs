@@ -3,6 +3,7 @@
 mod agents;
 mod chat;
 mod config;
+mod connect;
 mod context;
 mod items;
 mod policy;
@@ -16,6 +17,7 @@ mod workspaces;
 pub(crate) use agents::{Agent, AgentOptions, Audience, CreateAgent, OneAgent, UpdateAgent};
 pub(crate) use chat::Chat;
 pub(crate) use config::Config;
+pub(crate) use connect::{Approvals, Connect, Nodes, OneApproval, Pair};
 pub(crate) use context::{Context, ContextAction, WriteContext};
 pub(crate) use items::{AgentAddress, Items, PublishItem, WriteItem};
 pub(crate) use policy::{ExplainPolicy, Policy};
@@ -86,6 +88,17 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Talk to an agent: in the terminal, through a pipe, or one question at a time
     Chat(Chat),
+    /// Let agents of a project work in a folder of this machine, and stay in charge of it
+    Connect(Connect),
+    /// What agents want to do on your machines: look at it, agree or not
+    #[command(subcommand)]
+    Approvals(Approvals),
+    /// Let a machine in that shows a code
+    #[command(subcommand)]
+    Pair(Pair),
+    /// Your machines: list, remove
+    #[command(subcommand)]
+    Nodes(Nodes),
     /// Be an MCP server on standard input and output, for agents such as Claude Code and Codex
     Mcp(Mcp),
     /// People: add, list, remove, change a role, make a sign-in link

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod agents;
+mod approvals;
 mod audit;
 mod chat;
 mod config;
@@ -19,7 +20,7 @@ mod workspaces;
 
 use crate::cli::{self, Actor, Cli, Command, Place};
 use crate::client::Client;
-use crate::{mcp, output, serve};
+use crate::{connect, mcp, output, serve};
 use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 use serde_json::{Value, json};
@@ -38,6 +39,7 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
     match cli.command {
         Command::Serve(options) => serve::run(&place, &options).await,
         Command::Chat(options) => chat::run(&place, options).await,
+        Command::Connect(options) => connect::run(&place, &options).await,
         Command::Mcp(options) => mcp::run(&place, &options).await,
         Command::Config(command) => config::run(&place, command).await,
         Command::Restore { .. } if place.server.is_some() => {
@@ -78,6 +80,9 @@ async fn ask(client: &Client, place: &Place, command: Command) -> Result<ExitCod
         Command::Project(command) => projects::run(client, place.json, command).await?,
         Command::Agent(command) => agents::run(client, place.json, command).await?,
         Command::Tasks(command) => tasks::run(client, place.json, command).await?,
+        Command::Approvals(command) => approvals::run(client, place.json, command).await?,
+        Command::Pair(command) => approvals::pair(client, place.json, command).await?,
+        Command::Nodes(command) => approvals::nodes(client, place.json, command).await?,
         Command::WorkerSpace(command) => tasks::run_space(client, place.json, command).await?,
         Command::Items(command) => items::run(client, place.json, command).await?,
         Command::Policy(command) => policy::run(client, place.json, command).await?,
@@ -86,6 +91,7 @@ async fn ask(client: &Client, place: &Place, command: Command) -> Result<ExitCod
         Command::Backup { path } => back_up(client, place.json, path).await?,
         Command::Serve(_)
         | Command::Chat(_)
+        | Command::Connect(_)
         | Command::Mcp(_)
         | Command::Config(_)
         | Command::Restore { .. }

@@ -9,6 +9,7 @@ mod cli;
 mod client;
 mod commands;
 mod config;
+mod connect;
 mod mcp;
 mod output;
 mod serve;
@@ -25,6 +26,9 @@ use traces::Traces;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    if let Some(code) = connect::become_program_if_told() {
+        return code;
+    }
     let cli = cli::Cli::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

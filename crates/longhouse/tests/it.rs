@@ -15,6 +15,7 @@ mod it {
     mod load;
     mod mcp;
     mod network;
+    mod nodes;
     mod oracle;
     mod policy;
     mod projects;

@@ -40,11 +40,13 @@ impl StateDirectory {
         Ok(path)
     }
 
-    pub(crate) fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
+    /// What a file of it holds, if it is there.
+    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
         read(&self.path.join(name))
     }
 
-    pub(crate) fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
+    /// Puts a file there, whole and on disk, for its owner alone.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
         replace(&self.path.join(name), bytes)
     }
 }

@@ -1,16 +1,21 @@
-//! What a daemon does on a person's machine: paths below one folder, files, commands in confinement, the journal, undo and previews.
+//! The daemon on a person's machine: paths below one folder, files, commands in confinement, the journal, undo and previews, and
+//! the loop that does what a house asks for.
 //!
-//! Nothing here talks to a server or reads a command line, and nothing found inside the root changes what happens here. Every
+//! Nothing here opens a connection or reads a command line, and nothing found inside the root changes what happens here. Every
 //! path is resolved by the kernel below an open handle, so there is no check to race with. Time comes in as milliseconds.
 
 mod changes;
+mod checks;
 pub mod commands;
 pub mod confinement;
+mod daemon;
 mod directories;
 mod errors;
 pub mod files;
 mod globs;
+mod hands;
 mod hashes;
+mod houses;
 pub mod journal;
 mod marks;
 mod previews;
@@ -19,10 +24,14 @@ mod times;
 mod undo;
 
 pub use changes::Change;
+pub use checks::{Identity, Vetoes};
+pub use daemon::{Daemon, News};
 pub use directories::StateDirectory;
 pub use errors::{Error, Failure, Fault, Result};
 pub use files::Files;
+pub use hands::{Hands, Outcome, Setup};
 pub use hashes::Sha256;
+pub use houses::{House, HouseError};
 pub use marks::Mark;
 pub use previews::{CommandPreview, Diff, FilePreview, Previews};
 pub use roots::Root;

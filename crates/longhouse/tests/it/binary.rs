@@ -96,6 +96,13 @@ impl Server {
         Self::launch(command, data_dir, &[])
     }
 
+    /// Starts at an address of its own, which it has again after a restart.
+    pub(super) fn start_at(data_dir: &Path, address: &str, environment: &[(&str, &str)]) -> Self {
+        let mut command = command(data_dir);
+        command.envs(environment.iter().copied());
+        Self::launch(command, data_dir, &["--listen", address])
+    }
+
     /// Starts where no file may grow beyond `blocks` of 512 bytes.
     pub(super) fn start_limited(data_dir: &Path, blocks: u32) -> Self {
         let mut limited = Command::new("sh");

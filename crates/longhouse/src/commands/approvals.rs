@@ -1,0 +1,148 @@
+//! `longhouse approvals …`, `longhouse pair …` and `longhouse nodes …`
+
+use super::path;
+use crate::cli::{Actor, Approvals, Nodes, OneApproval, Pair};
+use crate::client::Client;
+use crate::client::events::Events;
+use crate::output::{facts, items, line, print, texts};
+use anyhow::{Result, bail};
+use axum::http::Method;
+use serde_json::{Value, json};
+
+const ALL: &str = "all";
+
+pub(super) async fn run(client: &Client, json: bool, command: Approvals) -> Result<()> {
+    match command {
+        Approvals::List { status, person } => {
+            let status = Some(status.as_str()).filter(|status| *status != ALL);
+            let mut answer =
+                client.get(&Actor::from(person), &path(&["my", "approvals"], &[("status", status)])).await?;
+            let fields = ["id", "tool", "about", "risk", "agent", "on_behalf_of", "status", "expires_at"];
+            print(json, &answer["items"].take(), |found| items(&short(found), &fields))
+        }
+        Approvals::Show(OneApproval { id, person }) => {
+            let answer = client.get(&Actor::from(person), &path(&["my", "approvals", &id], &[])).await?;
+            print(json, &answer, whole)
+        }
+        Approvals::Approve { one, remember } => {
+            let actor = Actor::from(one.person);
+            let asked = client.get(&actor, &path(&["my", "approvals", &one.id], &[])).await?;
+            // What is approved is what was there when it was looked at.
+            let mut body = json!({"digest": asked["digest"]});
+            if remember {
+                body["remember"] = json!({"kind": "call", "for": "session"});
+            }
+            let answer = decide(client, &actor, &asked, "approve", &body).await?;
+            print(json, &answer, whole)
+        }
+        Approvals::Reject { one, reason } => {
+            let actor = Actor::from(one.person);
+            let asked = client.get(&actor, &path(&["my", "approvals", &one.id], &[])).await?;
+            let answer = decide(client, &actor, &asked, "reject", &json!({"reason": reason})).await?;
+            print(json, &answer, whole)
+        }
+        Approvals::Watch { person } => watch(client, json, &Actor::from(person)).await,
+    }
+}
+
+async fn decide(client: &Client, actor: &Actor, asked: &Value, decision: &str, body: &Value) -> Result<Value> {
+    let text = |name: &str| asked[name].as_str().unwrap_or_default();
+    client.post(actor, &path(&["my", "projects", text("project"), "approvals", text("id"), decision], &[]), body).await
+}
+
+/// Those that wait already, and then each as it comes.
+async fn watch(client: &Client, json: bool, actor: &Actor) -> Result<()> {
+    let mut events = Events::new(client.stream(actor, "/my/events", None).await?);
+    let waiting = client.get(actor, "/my/approvals?status=pending").await?;
+    for asked in waiting["items"].as_array().into_iter().flatten().rev() {
+        show(json, asked)?;
+    }
+    while let Some(event) = events.next().await {
+        let data: Value = serde_json::from_str(&event.data).unwrap_or_default();
+        let Some(id) = data["approval"].as_str() else { continue };
+        match data["type"].as_str() {
+            Some("TOOL_APPROVAL_REQUEST") => {
+                let asked = client.get(actor, &path(&["my", "approvals", id], &[])).await?;
+                show(json, &asked)?;
+            }
+            Some("TOOL_APPROVAL_RESOLVED") if !json => {
+                line(&format!("{id} is {}", data["status"].as_str().unwrap_or_default()));
+            }
+            _ => {}
+        }
+    }
+    bail!("the stream of events ended")
+}
+
+fn show(json: bool, asked: &Value) -> Result<()> {
+    if json {
+        line(&asked.to_string());
+        return Ok(());
+    }
+    print(false, asked, |asked| format!("{}\n", whole(asked)))
+}
+
+/// What it is about, in one word.
+fn about(asked: &Value) -> Value {
+    let params = &asked["params"];
+    let one = params["path"].as_str().or_else(|| params["program"].as_str());
+    one.unwrap_or_default().into()
+}
+
+fn short(found: &Value) -> Value {
+    let mut found = found.clone();
+    for asked in found.as_array_mut().into_iter().flatten() {
+        asked["about"] = about(asked);
+        asked["risk"] = asked["risk"]["level"].take();
+    }
+    found
+}
+
+fn whole(asked: &Value) -> String {
+    let mut told = asked.clone();
+    told["reasons"] = texts(&told["risk"]["reasons"]).into();
+    told["risk"] = told["risk"]["level"].take();
+    let fields = [
+        "id",
+        "status",
+        "tool",
+        "risk",
+        "reasons",
+        "agent",
+        "on_behalf_of",
+        "session",
+        "node",
+        "program",
+        "expires_at",
+        "decided_by",
+        "reason",
+        "call_status",
+    ];
+    let facts = facts(&told, &fields);
+    let shown = asked["shown"].as_str().unwrap_or_default();
+    let diff = asked["diff"].as_str().map(|diff| format!("\n{diff}")).unwrap_or_default();
+    let note =
+        if asked["previewed"] == true { "" } else { "\nthe machine could not be asked beforehand what this would do" };
+    format!("{facts}\n{shown}{diff}{note}")
+}
+
+pub(super) async fn pair(client: &Client, json: bool, command: Pair) -> Result<()> {
+    let Pair::Confirm { code, person } = command;
+    let answer =
+        client.post(&Actor::from(person), &path(&["nodes", "pair", &code, "confirm"], &[]), &json!({})).await?;
+    print(json, &answer, |node| facts(node, &["id", "name", "project", "workspace", "root_label", "platform"]))
+}
+
+pub(super) async fn nodes(client: &Client, json: bool, command: Nodes) -> Result<()> {
+    match command {
+        Nodes::List { person } => {
+            let mut answer = client.get(&Actor::from(person), "/nodes").await?;
+            let fields = ["id", "name", "project", "workspace", "root_label", "online", "last_seen_at", "version"];
+            print(json, &answer["items"].take(), |found| items(found, &fields))
+        }
+        Nodes::Remove { node, person } => {
+            let answer = client.call(&Actor::from(person), Method::DELETE, &path(&["nodes", &node], &[]), None).await?;
+            print(json, &answer, |_| format!("{node} is removed"))
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! `longhouse connect`: the node on a person's machine, and its connection to a house.
+
+mod houses;
+mod identities;
+mod lines;
+
+use crate::cli::{Connect, Place};
+use crate::client::Refused;
+use crate::client::events::Events;
+use crate::client::wire::Address;
+use anyhow::{Context, Result};
+use houses::Connection;
+use identities::Identity;
+use node::commands::Launcher;
+use node::{Daemon, Hands, Setup, StateDirectory, Vetoes};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The hidden first word that makes this binary confine itself and become a program.
+const CONFINED: &str = "--confined";
+const SERVER: &str = "http://127.0.0.1:7700";
+const BACKOFF_FIRST: Duration = Duration::from_millis(500);
+const BACKOFF_SLOWEST: Duration = Duration::from_secs(30);
+
+/// Confines this process and makes it another program, if it was started for that. Asked before anything else has begun.
+pub(crate) fn become_program_if_told() -> Option<ExitCode> {
+    if std::env::args_os().nth(1).is_none_or(|word| word != CONFINED) {
+        return None;
+    }
+    match node::confinement::confine_and_exec() {
+        Ok(never) => match never {},
+        // Why, it has told whoever started it.
+        Err(_) => Some(ExitCode::from(125)),
+    }
+}
+
+pub(crate) async fn run(place: &Place, options: &Connect) -> Result<ExitCode> {
+    let server = place.server.clone().unwrap_or_else(|| SERVER.to_owned());
+    let root = options.root.canonicalize().with_context(|| format!("there is no folder {}", options.root.display()))?;
+    let state = StateDirectory::open(&state_dir(options, &server, &root)?)?;
+    let address = Address::new(&server, &format!("--server {server}"), place.ca_file.as_deref())?;
+    let identity = match Identity::read(&state)? {
+        Some(identity) => identity,
+        None => identities::pair(&address, place, options, &root, &state).await?,
+    };
+    let connection = Connection::new(address, identity.clone());
+    sign_in(&connection).await?;
+    let hands = open_hands(options, &root, &state, &identity)?;
+    lines::greet(&identity, &root, &hands, options);
+    let daemon = Daemon::new(connection.clone(), hands, now, lines::tell);
+    let daemon = Arc::new(if options.ask_locally { daemon.asking(lines::ask) } else { daemon });
+    let working = tokio::spawn(daemon.clone().run());
+    tokio::select! {
+        () = listen(&connection, || daemon.ring()) => {}
+        ended = tokio::signal::ctrl_c() => ended.context("cannot wait for Ctrl-C")?,
+    }
+    working.abort();
+    Ok(ExitCode::SUCCESS)
+}
+
+// A node has no `Ctx`: it is a process of its own.
+#[allow(clippy::disallowed_methods)]
+fn now() -> domain::times::Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    domain::times::Timestamp::from_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+fn open_hands(options: &Connect, root: &Path, state: &StateDirectory, identity: &Identity) -> Result<Hands> {
+    let rules_out = options.read_only || options.no_exec;
+    let launcher = (!rules_out).then(|| Launcher::this_binary(CONFINED));
+    let vetoes = Vetoes { read_only: options.read_only, no_exec: options.no_exec };
+    let identity = identity.of_node();
+    Ok(Hands::open(Setup { root, state, launcher, identity, vetoes, now: now() })?)
+}
+
+/// A folder of its own for each server, project and root, so that one machine can have several.
+fn state_dir(options: &Connect, server: &str, root: &Path) -> Result<PathBuf> {
+    if let Some(given) = &options.state_dir {
+        return Ok(given.clone());
+    }
+    let home = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let states = home("XDG_STATE_HOME").or_else(|| home("HOME").map(|home| home.join(".local/state")));
+    let states = states.context("say where to keep its key with --state-dir: there is no home directory")?;
+    let wanted = options.project.as_deref().or(options.workspace.as_deref()).unwrap_or_default();
+    let named = format!("{server}\n{wanted}\n{}", root.display());
+    let hash = data_encoding::HEXLOWER.encode(&Sha256::digest(named.as_bytes())[..8]);
+    Ok(states.join("longhouse/nodes").join(hash))
+}
+
+/// A house that is away for a moment is waited for; one that says no is not.
+async fn sign_in(connection: &Connection) -> Result<()> {
+    let mut pause = BACKOFF_FIRST;
+    loop {
+        match connection.sign_in().await {
+            Err(error) if !error.is::<Refused>() => {
+                lines::say(&format!("{error:#}; trying again in {} s", pause.as_secs().max(1)));
+            }
+            outcome => return outcome,
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(BACKOFF_SLOWEST);
+    }
+}
+
+/// Hears of what there is to do, and comes back when the stream is cut. Never ends.
+async fn listen(connection: &Connection, ring: impl Fn()) {
+    let mut pause = BACKOFF_FIRST;
+    loop {
+        match connection.stream().await {
+            Ok(body) => {
+                pause = BACKOFF_FIRST;
+                // Whatever was said while nobody listened.
+                ring();
+                let mut events = Events::new(body);
+                while let Some(event) = events.next().await {
+                    if is_work(&event.data) {
+                        ring();
+                    }
+                }
+                lines::say("the connection was cut; trying again");
+            }
+            Err(error) => lines::say(&format!("{error:#}; trying again in {} s", pause.as_secs().max(1))),
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(BACKOFF_SLOWEST);
+    }
+}
+
+/// Whether an event may mean that there is something to do.
+fn is_work(data: &str) -> bool {
+    let data: Value = serde_json::from_str(data).unwrap_or_default();
+    match data["type"].as_str() {
+        Some("TOOL_EXECUTION_SIGNAL" | "RESET") => true,
+        Some("TOOL_CALL_UPDATED") => data["status"] == "proposed",
+        _ => false,
+    }
+}

@@ -1,0 +1,133 @@
+//! The house of a node, over HTTP.
+
+use super::identities::{self, Identity};
+use crate::client::wire::Address;
+use crate::client::{Refused, refusal};
+use anyhow::{Context, Result};
+use axum::body::Body;
+use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::BodyExt;
+use node::{House, HouseError};
+use protocol::nodes::PairNode;
+use protocol::tool_calls::{AcceptCall, CallResult, Preview, ToolCall, ToolCallList};
+use serde::Serialize;
+use serde_json::Value;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Shared by the loop that works and the one that listens: every clone is the same connection.
+#[derive(Clone)]
+pub(super) struct Connection(Arc<Parts>);
+
+struct Parts {
+    address: Address,
+    identity: Identity,
+    token: Mutex<Option<HeaderValue>>,
+}
+
+impl Connection {
+    pub(super) fn new(address: Address, identity: Identity) -> Self {
+        Self(Arc::new(Parts { address, identity, token: Mutex::default() }))
+    }
+
+    /// Gets a token for the key.
+    pub(super) async fn sign_in(&self) -> Result<()> {
+        let (node, key) = (Some(self.0.identity.node.clone()), Some(self.0.identity.key.clone()));
+        let (_, pairing) =
+            identities::ask(&self.0.address, &PairNode { node, key, ..PairNode::default() }, None).await?;
+        let token = pairing.token.context("the house let it in without a token")?;
+        let mut value = HeaderValue::from_str(&format!("Bearer {token}"))?;
+        value.set_sensitive(true);
+        *self.0.token.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+        Ok(())
+    }
+
+    /// What is to be heard of the calls of this node.
+    pub(super) async fn stream(&self) -> Result<Body> {
+        let response = self.send(Method::GET, "/my/events", None).await?;
+        Ok(response.into_body())
+    }
+
+    /// Sends a request; one whose token has run out is sent again with a new one.
+    async fn send(&self, method: Method, path: &str, body: Option<&[u8]>) -> Result<Response<Body>> {
+        let response = self.send_once(&method, path, body).await?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return good(response).await;
+        }
+        self.sign_in().await?;
+        good(self.send_once(&method, path, body).await?).await
+    }
+
+    async fn send_once(&self, method: &Method, path: &str, body: Option<&[u8]>) -> Result<Response<Body>> {
+        let token = self.0.token.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut request = Request::builder().method(method).uri(path);
+        if let Some(token) = token {
+            request = request.header(header::AUTHORIZATION, token);
+        }
+        if body.is_some() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        let request = request.body(body.map_or_else(Body::empty, |body| Body::from(body.to_vec())))?;
+        tokio::time::timeout(PATIENCE, self.0.address.send(request))
+            .await
+            .context("the house did not answer in time")?
+    }
+
+    async fn ask(&self, method: Method, path: &str, body: Option<&[u8]>) -> Result<Value, HouseError> {
+        let told = async {
+            let response = self.send(method, path, body).await?;
+            let bytes = response.into_body().collect().await.context("the answer was cut off")?.to_bytes();
+            anyhow::Ok(serde_json::from_slice(&bytes)?)
+        };
+        told.await.map_err(|error| match error.downcast::<Refused>() {
+            // It may be better in a moment.
+            Ok(refused)
+                if matches!(refused.code.as_str(), "RATE_LIMITED" | "QUEUE_FULL" | "UNAVAILABLE" | "STORAGE_FULL") =>
+            {
+                HouseError::Unreachable(refused.to_string())
+            }
+            Ok(Refused { code, message, .. }) => HouseError::Refused { code, message },
+            Err(error) => HouseError::Unreachable(format!("{error:#}")),
+        })
+    }
+
+    async fn say(&self, call: &ToolCall, what: &str, body: &impl Serialize) -> Result<(), HouseError> {
+        let path = format!("/my/projects/{}/tools/{}/{what}", call.project, call.id);
+        let body = serde_json::to_vec(body).map_err(|error| HouseError::Unreachable(error.to_string()))?;
+        self.ask(Method::POST, &path, Some(&body)).await.map(|_| ())
+    }
+}
+
+async fn good(response: Response<Body>) -> Result<Response<Body>> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let bytes = response.into_body().collect().await.context("the answer was cut off")?.to_bytes();
+    Err(refusal(status, &serde_json::from_slice(&bytes).unwrap_or_default()))
+}
+
+impl House for Connection {
+    async fn open_calls(&self) -> Result<Vec<ToolCall>, HouseError> {
+        // One that serves a workspace is asked by any of its projects' ids; its own list is the same for all.
+        let project = self.0.identity.project.as_deref().unwrap_or("prj_any");
+        let answer = self.ask(Method::GET, &format!("/my/projects/{project}/tools"), None).await?;
+        let list: ToolCallList =
+            serde_json::from_value(answer).map_err(|error| HouseError::Unreachable(error.to_string()))?;
+        Ok(list.items)
+    }
+
+    async fn preview(&self, call: &ToolCall, preview: &Preview) -> Result<(), HouseError> {
+        self.say(call, "preview", preview).await
+    }
+
+    async fn accept(&self, call: &ToolCall, asked: &AcceptCall) -> Result<(), HouseError> {
+        self.say(call, "accept", asked).await
+    }
+
+    async fn result(&self, call: &ToolCall, result: &CallResult) -> Result<(), HouseError> {
+        self.say(call, "result", result).await
+    }
+}

@@ -1,0 +1,291 @@
+//! A real node, a real server and the files of a folder: what an agent does there, and kill -9 of either side at any moment.
+//! What was done is counted by the file itself.
+
+use super::binary::{LONGHOUSE, Server};
+use super::door::Door;
+use super::records::times;
+use serde_json::{Value, json};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use testkit::{ImitatedProvider, Random, Turn};
+
+/// A house and a machine beside it.
+struct Scene {
+    folder: TempDir,
+    address: String,
+    environment: Vec<(String, String)>,
+    token: String,
+}
+
+struct Node(Child);
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Scene {
+    /// The house with a project, at an address that it keeps.
+    fn new(provider: Option<&ImitatedProvider>) -> (Self, Server) {
+        let folder = tempfile::tempdir().unwrap();
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        let environment = provider.map_or(Vec::new(), |provider| {
+            vec![
+                ("OPENAI_API_KEY".to_owned(), "sk-test".to_owned()),
+                ("LONGHOUSE_OPENAI_BASE_URL".to_owned(), provider.openai_url()),
+            ]
+        });
+        let mut scene = Self { folder, address, environment, token: String::new() };
+        std::fs::create_dir(scene.root()).unwrap();
+        let server = scene.serve();
+        scene.token = server.token();
+        std::fs::write(scene.folder.path().join("token"), &scene.token).unwrap();
+        let project = json!({"name": "alpha"});
+        assert_eq!(server.post(&scene.token, "/my/projects", &project).unwrap().0, 201);
+        let session = json!({"id": "s", "project": "alpha"});
+        assert_eq!(server.post(&scene.token, "/sessions", &session).unwrap().0, 201);
+        (scene, server)
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    fn serve(&self) -> Server {
+        let environment: Vec<(&str, &str)> =
+            self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        Server::start_at(&self.folder.path().join("data"), &self.address, &environment)
+    }
+
+    fn door(&self) -> Door {
+        Door::new(&format!("http://{}", self.address), &self.token)
+    }
+
+    fn connect(&self, options: &[&str]) -> Node {
+        let at = |name: &str| self.folder.path().join(name);
+        let mut command = Command::new(LONGHOUSE);
+        command.args([
+            "connect",
+            "--server",
+            &format!("http://{}", self.address),
+            "--project",
+            "alpha",
+            "--name",
+            "desk",
+        ]);
+        command.arg("--root").arg(self.root()).arg("--state-dir").arg(at("state")).arg("--token-file").arg(at("token"));
+        let log = std::fs::File::options().create(true).append(true).open(at("node.log")).unwrap();
+        Node(command.args(options).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap())
+    }
+
+    /// What the node has said.
+    fn said(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("node.log")).unwrap_or_default()
+    }
+
+    /// What there is to see when something does not come.
+    fn report(&self) -> String {
+        let said = self.said();
+        let last: Vec<&str> = said.lines().rev().take(20).collect();
+        let calls = self.door().get("/my/projects/alpha/tools?limit=1").unwrap_or_default();
+        format!("{}\n{calls}", last.into_iter().rev().collect::<Vec<_>>().join("\n"))
+    }
+
+    fn is_online(&self) -> bool {
+        self.door().get("/nodes").is_ok_and(|nodes| nodes["items"][0]["online"] == true)
+    }
+
+    fn execute(&self, tool: &str, params: &Value, wait_s: u64) -> Option<Value> {
+        let body = json!({"agent": "agent_coder", "tool": tool, "params": params, "wait_s": wait_s, "session": "s"});
+        self.door().post("/my/projects/alpha/tools/execute", &body).ok().map(|(_, call)| call)
+    }
+
+    fn call(&self, id: &str) -> Option<Value> {
+        self.door().get(&format!("/my/projects/alpha/tools/{id}")).ok()
+    }
+
+    /// Says yes to all that waits.
+    fn approve_all(&self) {
+        let Ok(waiting) = self.door().get("/my/approvals?status=pending") else { return };
+        let ids: Vec<&Value> = waiting["items"].as_array().into_iter().flatten().map(|asked| &asked["id"]).collect();
+        if !ids.is_empty() {
+            let _ = self.door().post("/my/approvals/decide", &json!({"ids": ids, "decision": "approve"}));
+        }
+    }
+}
+
+/// Waits until it is so.
+#[track_caller]
+fn until(what: &str, scene: &Scene, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "not within a minute: {what}\n{}", scene.report());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn lines(path: &Path) -> Vec<String> {
+    std::fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+fn has_ended(status: &str) -> bool {
+    domain::tool_calls::CallStatus::parse(status).is_some_and(domain::tool_calls::CallStatus::has_ended)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_writes_a_file_after_its_person_agreed_although_the_server_was_killed_in_between() {
+    let provider = ImitatedProvider::start().await;
+    let append = json!({"path": "notes/today.md", "content": "hello\n", "mode": "append", "create_dirs": true});
+    provider.script(vec![Turn::say("I write.").and_call("tool_write_file", append), Turn::say("It is written.")]);
+    let story = move || {
+        let (scene, server) = Scene::new(Some(&provider));
+        let node = scene.connect(&[]);
+        until("the node is there", &scene, || scene.is_online());
+        let message = json!({"content": "write it down", "target_agent": "agent_coder"});
+        let (status, sent) = scene.door().post("/sessions/s/messages", &message).unwrap();
+        assert_eq!(status, 202, "{sent}");
+        let pending = || scene.door().get("/my/approvals?status=pending").map(|list| list["items"][0].clone());
+        until("somebody is asked", &scene, || pending().is_ok_and(|asked| asked["previewed"] == true));
+        let asked = pending().unwrap();
+        assert_eq!((&asked["risk"]["level"], &asked["on_behalf_of"]), (&json!("MEDIUM"), &json!("usr_owner")));
+        assert!(asked["diff"].as_str().unwrap().contains("+hello"), "{asked}");
+        server.kill();
+        let server = scene.serve();
+        assert_eq!(pending().unwrap()["id"], asked["id"], "the same question");
+        assert!(!scene.root().join("notes/today.md").exists());
+        scene.approve_all();
+        let task = format!("/my/projects/alpha/tasks/{}", sent["task_id"].as_str().unwrap());
+        until("the turn goes on", &scene, || scene.door().get(&task).is_ok_and(|task| task["status"] == "completed"));
+        assert_eq!(lines(&scene.root().join("notes/today.md")), ["hello"]);
+        let history = scene.door().get("/sessions/s/messages").unwrap();
+        assert_eq!(history["items"].as_array().unwrap().last().unwrap()["content"], "It is written.");
+        assert_eq!(provider.requests().len(), 2);
+        drop(node);
+        assert_eq!(server.terminate(), Some(0));
+    };
+    tokio::task::spawn_blocking(story).await.unwrap();
+}
+
+#[test]
+fn what_a_node_was_told_not_to_do_it_does_not_whoever_agrees() {
+    let (scene, server) = Scene::new(None);
+    let node = scene.connect(&["--read-only"]);
+    until("the node is there", &scene, || scene.is_online());
+    std::fs::write(scene.root().join("a"), "old").unwrap();
+    let read = scene.execute("tool_read_file", &json!({"path": "a"}), 20).unwrap();
+    assert_eq!((&read["status"], &read["result"]["content"]), (&json!("completed"), &json!("old")));
+    for (tool, params) in [
+        ("tool_write_file", json!({"path": "a", "content": "new"})),
+        ("tool_edit_file", json!({"path": "a", "old": "old", "new": "new"})),
+        ("tool_delete_file", json!({"path": "a"})),
+        ("tool_execute_command", json!({"program": "touch", "args": ["b"]})),
+    ] {
+        let call = scene.execute(tool, &params, 0).unwrap();
+        let id = call["id"].as_str().unwrap().to_owned();
+        until("it is refused", &scene, || {
+            scene.approve_all();
+            scene.call(&id).is_some_and(|call| call["status"] == "refused")
+        });
+        assert!(scene.call(&id).unwrap()["reason"]["message"].as_str().unwrap().contains("--read-only"), "{tool}");
+    }
+    assert_eq!(std::fs::read_to_string(scene.root().join("a")).unwrap(), "old");
+    assert!(!scene.root().join("b").exists());
+    drop(node);
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
+fn nothing_outside_the_folder_is_reached() {
+    let (scene, server) = Scene::new(None);
+    let node = scene.connect(&[]);
+    until("the node is there", &scene, || scene.is_online());
+    let secret = scene.folder.path().join("secret");
+    std::fs::write(&secret, "canary").unwrap();
+    std::os::unix::fs::symlink(&secret, scene.root().join("link")).unwrap();
+    std::os::unix::fs::symlink("..", scene.root().join("up")).unwrap();
+    for path in ["link", "up/secret", "/etc/passwd", secret.to_str().unwrap()] {
+        let read = scene.execute("tool_read_file", &json!({"path": path}), 20).unwrap();
+        assert_eq!(read["result"]["success"], false, "{path}: {read}");
+        assert!(!read.to_string().contains("canary"), "{path}");
+    }
+    let climbs = scene.execute("tool_read_file", &json!({"path": "../secret"}), 20).unwrap();
+    assert_eq!(climbs["status"], "invalid");
+    drop(node);
+    assert_eq!(server.terminate(), Some(0));
+}
+
+/// Which side is killed, when: after so many milliseconds.
+fn kill_one(scene: &Scene, chance: &mut Random, server: Server, node: Node) -> (Server, Node) {
+    std::thread::sleep(Duration::from_millis(chance.below(60)));
+    match chance.below(3) {
+        0 => {
+            server.kill();
+            std::thread::sleep(Duration::from_millis(chance.below(40)));
+            (scene.serve(), node)
+        }
+        1 => {
+            drop(node);
+            (server, scene.connect(&[]))
+        }
+        _ => {
+            server.kill();
+            drop(node);
+            (scene.serve(), scene.connect(&[]))
+        }
+    }
+}
+
+#[test]
+fn whoever_is_killed_and_when_a_call_is_made_once_at_most_and_its_end_is_true() {
+    let (scene, mut server) = Scene::new(None);
+    let mut node = scene.connect(&[]);
+    until("the node is there", &scene, || scene.is_online());
+    let mut chance = Random::new(7);
+    let file = scene.root().join("log");
+    let mut made: Vec<(String, String)> = Vec::new();
+    for round in 0..times(50, 500) {
+        let line = format!("line-{round}.");
+        let params = json!({"path": "log", "content": format!("{line}\n"), "mode": "append"});
+        let Some(call) = scene.execute("tool_write_file", &params, 0) else { continue };
+        let Some(id) = call["id"].as_str() else { panic!("{call}") };
+        made.push((id.to_owned(), line));
+        if chance.below(2) == 0 {
+            (server, node) = kill_one(&scene, &mut chance, server, node);
+        }
+        until("somebody can be asked", &scene, || {
+            scene.call(id).is_some_and(|call| call["status"] != "proposed" && call["status"] != "validated")
+        });
+        scene.approve_all();
+        (server, node) = kill_one(&scene, &mut chance, server, node);
+        // Late enough that some are cut off in the middle, early enough that all are seen to end.
+        until("it ends", &scene, || {
+            scene.approve_all();
+            scene.call(id).is_some_and(|call| call["status"].as_str().is_some_and(has_ended))
+        });
+    }
+    let written = lines(&file);
+    let mut completed = 0;
+    for (id, line) in &made {
+        let call = scene.call(id).unwrap();
+        let times = written.iter().filter(|written| *written == line).count();
+        let status = call["status"].as_str().unwrap();
+        match status {
+            "completed" if call["result"]["success"] == true => {
+                completed += 1;
+                assert_eq!(times, 1, "{call}");
+            }
+            "unknown" => assert!(times <= 1, "{call}"),
+            _ => assert_eq!(times, 0, "{status} {call}"),
+        }
+        assert_eq!(call["consumed"], true, "{call}");
+    }
+    println!("{} calls, {completed} completed", made.len());
+    assert!(completed > 0 && made.len() > 5, "{completed} of {}", made.len());
+    drop(node);
+    assert_eq!(server.terminate(), Some(0));
+}

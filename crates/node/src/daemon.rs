@@ -1,0 +1,195 @@
+//! The loop of a node: look at what there is, do it, tell how it ended. What the house says in between is a hint; what counts is
+//! what it answers when it is asked.
+
+use crate::hands::{Hands, Outcome};
+use crate::houses::{House, HouseError};
+use crate::journal::Step;
+use domain::times::Timestamp;
+use protocol::tool_calls::{AcceptCall, CallResult, ToolCall};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// Whatever the stream says, the house is asked this often.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+const AFTER_FAILURE: Duration = Duration::from_secs(2);
+
+/// What happens, for whoever watches the terminal.
+#[derive(Debug, Clone)]
+pub enum News {
+    Began(ToolCall),
+    Ended { call: ToolCall, outcome: Outcome },
+    Trouble(String),
+}
+
+/// Somebody at the machine says whether a call may be made.
+type Ask = Box<dyn Fn(&ToolCall) -> bool + Send + Sync>;
+
+pub struct Daemon<H> {
+    house: H,
+    hands: Hands,
+    /// Calls that somebody in this process is at.
+    in_hand: Mutex<HashSet<String>>,
+    rung: Notify,
+    clock: fn() -> Timestamp,
+    tell: Box<dyn Fn(News) + Send + Sync>,
+    /// Asked before everything that is more than a look.
+    ask: Option<Ask>,
+}
+
+impl<H: House> Daemon<H> {
+    pub fn new(house: H, hands: Hands, clock: fn() -> Timestamp, tell: impl Fn(News) + Send + Sync + 'static) -> Self {
+        let (in_hand, rung) = (Mutex::default(), Notify::new());
+        Self { house, hands, in_hand, rung, clock, tell: Box::new(tell), ask: None }
+    }
+
+    /// The same, and its person is asked here, too.
+    #[must_use]
+    pub fn asking(self, ask: impl Fn(&ToolCall) -> bool + Send + Sync + 'static) -> Self {
+        Self { ask: Some(Box::new(ask)), ..self }
+    }
+
+    /// There may be something to do.
+    pub fn ring(&self) {
+        self.rung.notify_one();
+    }
+
+    /// Runs until it is dropped.
+    pub async fn run(self: Arc<Self>) {
+        loop {
+            let pause = match self.look().await {
+                Ok(()) => LOOK_EVERY,
+                Err(error) => {
+                    (self.tell)(News::Trouble(error.to_string()));
+                    AFTER_FAILURE
+                }
+            };
+            tokio::select! {
+                () = self.rung.notified() => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Asks what there is, and sets about all of it.
+    pub async fn look(self: &Arc<Self>) -> Result<(), HouseError> {
+        for call in self.house.open_calls().await? {
+            if self.take(&call.id) {
+                let daemon = self.clone();
+                tokio::spawn(async move {
+                    let id = call.id.clone();
+                    let outcome = daemon.attend(call).await;
+                    daemon.let_go(&id);
+                    if let Err(error) = outcome {
+                        (daemon.tell)(News::Trouble(error.to_string()));
+                    }
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&self, id: &str) -> bool {
+        self.in_hand.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned())
+    }
+
+    fn let_go(&self, id: &str) {
+        self.in_hand.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+    }
+
+    async fn attend(self: &Arc<Self>, call: ToolCall) -> Result<(), HouseError> {
+        match call.status.as_str() {
+            "proposed" => {
+                let (daemon, asked) = (self.clone(), call.clone());
+                let preview = blocking(move || daemon.hands.preview(&asked)).await?;
+                match self.house.preview(&call, &preview).await {
+                    // It was judged without.
+                    Err(error) if error.is_final() => Ok(()),
+                    outcome => outcome,
+                }
+            }
+            "dispatched" => self.begin(call).await,
+            "accepted" | "running" => self.go_on(call).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// A call that nobody has begun: made sure of, put down, asked for, done, told.
+    async fn begin(self: &Arc<Self>, call: ToolCall) -> Result<(), HouseError> {
+        let (daemon, asked) = (self.clone(), call.clone());
+        let is_ready = blocking(move || {
+            daemon.hands.intend(&asked, (daemon.clock)())?;
+            daemon.may_be_done(&asked)
+        });
+        if let Err(outcome) = is_ready.await? {
+            return self.report(&call, outcome).await;
+        }
+        let asked =
+            AcceptCall { attempt: call.attempt, digest: call.digest.clone().unwrap_or_default(), started: false };
+        match self.house.accept(&call, &asked).await {
+            Ok(()) => self.make(call).await,
+            Err(error) => {
+                if error.is_final() {
+                    self.hands.told(&call, (self.clock)());
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn may_be_done(&self, call: &ToolCall) -> Result<(), Outcome> {
+        let is_more_than_a_look = call.risk.as_ref().is_none_or(|risk| risk.level != "LOW");
+        match &self.ask {
+            Some(ask) if is_more_than_a_look && !ask(call) => {
+                let message = "somebody at this machine said no".to_owned();
+                Err(Outcome::refused_here(message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn make(self: &Arc<Self>, call: ToolCall) -> Result<(), HouseError> {
+        (self.tell)(News::Began(call.clone()));
+        let (daemon, made) = (self.clone(), call.clone());
+        let outcome = blocking(move || daemon.hands.make(&made, (daemon.clock)())).await?;
+        self.report(&call, outcome).await
+    }
+
+    /// A call that the house has said yes to, and whose end it does not know.
+    async fn go_on(self: &Arc<Self>, call: ToolCall) -> Result<(), HouseError> {
+        let known = self.hands.known(&call).filter(|known| known.attempt == call.attempt);
+        match known.map(|known| known.step) {
+            Some(Step::Intended) => self.make(call).await,
+            Some(_) => {
+                let (daemon, asked) = (self.clone(), call.clone());
+                let outcome = blocking(move || daemon.hands.after_crash(&asked)).await?;
+                self.report(&call, outcome.unwrap_or_else(Outcome::not_known)).await
+            }
+            // Not in this journal: whoever has said so, it was not this node as it is now.
+            None => self.report(&call, Outcome::not_known()).await,
+        }
+    }
+
+    async fn report(&self, call: &ToolCall, outcome: Outcome) -> Result<(), HouseError> {
+        (self.tell)(News::Ended { call: call.clone(), outcome: outcome.clone() });
+        let result = CallResult {
+            attempt: call.attempt,
+            result: outcome.result,
+            status: Some(outcome.status.to_owned()),
+            reason: outcome.reason,
+        };
+        let told = self.house.result(call, &result).await;
+        // What the house does not want any more need not be told again either.
+        if told.as_ref().map_or_else(HouseError::is_final, |()| true) {
+            self.hands.told(call, (self.clock)());
+        }
+        told
+    }
+}
+
+/// Files and programs make a thread wait; that is not to be one that others need.
+async fn blocking<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> Result<T, HouseError> {
+    let done = tokio::task::spawn_blocking(act).await;
+    done.map_err(|_| HouseError::Unreachable("something went wrong inside this node; its log says what".to_owned()))
+}

@@ -1,0 +1,334 @@
+//! What a node does for a call: looks beforehand, does it once, and knows after a crash how far it came. Blocking; nothing here
+//! speaks to anybody.
+
+use crate::checks::{self, Identity, Vetoes, starts_from_what_was_shown};
+use crate::commands::{Launcher, RunCommand, Runner};
+use crate::confinement::Limits;
+use crate::files::{EditFile, ListDirectory, WriteFile, WriteMode};
+use crate::journal::{AfterCrash, Call, Effect, Journal, Step};
+use crate::{Change, Error, Failure, Fault, Files, Mark, Previews, Result, Root, Sha256, StateDirectory, Undo};
+use domain::node_tools::{Mode, NodeRequest};
+use domain::times::Timestamp;
+use protocol::messages;
+use protocol::tool_calls::{Preview, ToolCall};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How a call ended on this machine, in the words of the contract.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// `completed`, `failed`, `refused` or `unknown`.
+    pub status: &'static str,
+    pub result: Map<String, Value>,
+    /// With `refused`.
+    pub reason: Option<messages::Failure>,
+}
+
+impl Outcome {
+    fn completed(result: &impl Serialize) -> Self {
+        Self { status: "completed", result: object(result), reason: None }
+    }
+
+    fn refused(fault: Fault) -> Self {
+        let reason = messages::Failure { code: fault.code.to_owned(), message: fault.message };
+        Self { status: "refused", result: Map::new(), reason: Some(reason) }
+    }
+
+    fn broke_off(message: &str) -> Self {
+        let result = json!({"success": false, "error": {"code": "BROKE_OFF", "message": message}});
+        Self { status: "failed", result: object(&result), reason: None }
+    }
+
+    fn unknown() -> Self {
+        Self { status: "unknown", result: Map::new(), reason: None }
+    }
+
+    /// This node cannot say whether it was done.
+    pub(crate) fn not_known() -> Self {
+        Self::unknown()
+    }
+
+    /// Somebody at this machine does not want it.
+    pub(crate) fn refused_here(message: String) -> Self {
+        Self::refused(Fault { code: "FORBIDDEN", message })
+    }
+}
+
+fn object(value: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(object)) => object,
+        _ => Map::new(),
+    }
+}
+
+/// How a node was set up.
+pub struct Setup<'a> {
+    pub root: &'a Path,
+    pub state: &'a StateDirectory,
+    /// How commands are confined; none if there shall be none.
+    pub launcher: Option<Launcher>,
+    pub identity: Identity,
+    pub vetoes: Vetoes,
+    pub now: Timestamp,
+}
+
+pub struct Hands {
+    files: Files,
+    runner: std::result::Result<Runner, String>,
+    journal: Mutex<Journal>,
+    undo: Mutex<Undo>,
+    identity: Identity,
+    vetoes: Vetoes,
+}
+
+impl Hands {
+    pub fn open(setup: Setup<'_>) -> Result<Self> {
+        let Setup { root, state, launcher, identity, vetoes, now } = setup;
+        let root = Root::open(root)?;
+        if root.encloses(state.path())? {
+            return Err(Error::InvalidArgument("the state directory lies inside the root: take another --state-dir"));
+        }
+        let runner = match launcher {
+            Some(launcher) => {
+                Runner::open(&root, state, launcher, Limits::default()).map_err(|error| error.to_string())
+            }
+            None => Err("they were ruled out when it was started".to_owned()),
+        };
+        let files = Files::new(root, Mark::open(state)?);
+        files.sweep()?;
+        let (journal, undo) = (Journal::open(state, now.as_ms())?, Undo::open(state, now.as_ms())?);
+        Ok(Self { files, runner, journal: Mutex::new(journal), undo: Mutex::new(undo), identity, vetoes })
+    }
+
+    /// Why no commands are run here, if so.
+    pub fn commands_are_off(&self) -> Option<&str> {
+        self.runner.as_ref().err().map(String::as_str)
+    }
+
+    fn journal(&self) -> MutexGuard<'_, Journal> {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How far a call came here, if it was ever here.
+    pub(crate) fn known(&self, call: &ToolCall) -> Option<Call> {
+        self.journal().call(&call.id).cloned()
+    }
+
+    /// What a call would do, found out without doing it.
+    pub fn preview(&self, call: &ToolCall) -> Preview {
+        self.look(call).unwrap_or_else(|fault| {
+            let refusal = messages::Failure { code: fault.code.to_owned(), message: fault.message };
+            Preview { refusal: Some(refusal), ..Preview::default() }
+        })
+    }
+
+    fn look(&self, call: &ToolCall) -> std::result::Result<Preview, Fault> {
+        let previews = Previews::new(&self.files);
+        let of_file = |found: Result<crate::FilePreview>| {
+            let found = found.map_err(|error| Fault::from(&error))?;
+            let cut = |diff: crate::Diff| {
+                if diff.truncated { format!("{}[the rest is not shown]\n", diff.text) } else { diff.text }
+            };
+            let diff = found.diff.map(cut).or_else(|| found.why_no_diff.map(|why| format!("[no diff: {why}]\n")));
+            let base_sha256 = found.base_sha256.map(|base| base.to_string());
+            Ok(Preview { exists: Some(found.exists), base_sha256, diff, ..Preview::default() })
+        };
+        match checks::request_of(call)? {
+            NodeRequest::Write(request) => of_file(previews.write(&write(&request)?)),
+            NodeRequest::Edit { path, old, new } => of_file(previews.edit(&EditFile { path, old, new })),
+            NodeRequest::Delete { path } => of_file(previews.delete(&path)),
+            NodeRequest::Execute(command) => {
+                let found = previews.command(&run(&command)).map_err(|error| Fault::from(&error))?;
+                let (program, cwd) = (Some(found.program), Some(found.cwd));
+                Ok(Preview { program, cwd, environment: found.environment, ..Preview::default() })
+            }
+            NodeRequest::Read { .. } | NodeRequest::List { .. } => Ok(Preview::default()),
+        }
+    }
+
+    /// Makes sure of a call and puts down that it is about to be made; what this node does not do is refused here.
+    pub(crate) fn intend(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<(), Outcome> {
+        let refused = |fault: Fault| Outcome::refused(fault);
+        let request = checks::check(call, &self.identity, self.vetoes, now).map_err(refused)?;
+        if let (NodeRequest::Execute(_), Err(why)) = (&request, &self.runner) {
+            return Err(Outcome::refused(Fault::from(&Error::CommandsOff(why.clone()))));
+        }
+        if call.preview.is_some() && !request.tool().only_looks() {
+            let present = self.look(call).map_err(refused)?;
+            let same = |shown: &Preview| {
+                let Preview { base_sha256, program, cwd, environment, .. } = shown;
+                (base_sha256, program, cwd, environment)
+                    == (&present.base_sha256, &present.program, &present.cwd, &present.environment)
+            };
+            if !call.preview.as_ref().is_some_and(same) {
+                let message = "what is there now is not what was shown".to_owned();
+                return Err(Outcome::refused(Fault { code: "STALE_BASE", message }));
+            }
+        }
+        let intent = self.journal().intent(&call.id, call.attempt, &call.tool, now.as_ms());
+        intent.map_err(|error| Outcome::refused(Fault::from(&error)))
+    }
+
+    /// Does what the server has said yes to. At most once: that it begins is on disk before it does.
+    pub(crate) fn make(&self, call: &ToolCall, now: Timestamp) -> Outcome {
+        let outcome = match checks::request_of(call) {
+            Ok(request) => self.do_it(call, &request, now),
+            Err(fault) => Ok(failure(fault)),
+        };
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            // The journal said no: somebody has begun it before, or nothing can be written down.
+            Err(error) => return self.after_crash(call).unwrap_or_else(|| failure(Fault::from(&error))),
+        };
+        let kept = if repeats(call) { None } else { Some(Value::Object(outcome.result.clone())) };
+        if let Err(error) = self.journal().ended(&call.id, call.attempt, kept, now.as_ms()) {
+            tracing::error!(%error, call = call.id, "how a call ended could not be put down");
+        }
+        outcome
+    }
+
+    fn do_it(&self, call: &ToolCall, request: &NodeRequest, now: Timestamp) -> Result<Outcome> {
+        match request {
+            NodeRequest::Read { path } => self.begin(call, None, now, || told(self.files.read(path))),
+            NodeRequest::List { path, recursive, pattern } => {
+                let pattern = pattern.as_ref().map(|pattern| pattern.as_str().to_owned());
+                let request = ListDirectory { path: path.clone(), recursive: *recursive, pattern };
+                self.begin(call, None, now, || told(self.files.list(&request)))
+            }
+            NodeRequest::Write(request) => match write(request) {
+                Ok(request) => self.change(call, self.files.prepare_write(&request), now),
+                Err(fault) => Ok(failure(fault)),
+            },
+            NodeRequest::Edit { path, old, new } => {
+                let request = EditFile { path: path.clone(), old: old.clone(), new: new.clone() };
+                self.change(call, self.files.prepare_edit(&request), now)
+            }
+            NodeRequest::Delete { path } => self.change(call, self.files.prepare_delete(path), now),
+            NodeRequest::Execute(command) => {
+                let Ok(runner) = &self.runner else {
+                    return Ok(failure(Fault::from(&Error::CommandsOff(String::new()))));
+                };
+                self.begin(call, None, now, || told(runner.run(&run(command), false)))
+            }
+        }
+    }
+
+    /// Puts down that it begins, then does it.
+    fn begin(
+        &self,
+        call: &ToolCall,
+        effect: Option<Effect>,
+        now: Timestamp,
+        act: impl FnOnce() -> Outcome,
+    ) -> Result<Outcome> {
+        self.journal().begun(&call.id, call.attempt, effect, now.as_ms())?;
+        Ok(act())
+    }
+
+    fn change(&self, call: &ToolCall, prepared: Result<Change>, now: Timestamp) -> Result<Outcome> {
+        let change = match prepared {
+            Ok(change) => change,
+            Err(error) => return Ok(failure(Fault::from(&error))),
+        };
+        let effect = Effect {
+            path: change.path().to_owned(),
+            base_sha256: change.base_sha256(),
+            new_sha256: change.new_sha256(),
+        };
+        if let Err(fault) = starts_from_what_was_shown(call, &effect) {
+            return Ok(failure(fault));
+        }
+        // What is replaced is kept first: without that there is no way back, and so no change.
+        let kept = self.undo.lock().unwrap_or_else(PoisonError::into_inner).keep(&call.id, &change, now.as_ms());
+        if let Err(error) = kept {
+            return Ok(failure(Fault::from(&error)));
+        }
+        self.begin(call, Some(effect), now, || told(change.commit(now.as_ms())))
+    }
+
+    /// What can be said of a call that was under way when this node stopped; none if it had not begun.
+    pub(crate) fn after_crash(&self, call: &ToolCall) -> Option<Outcome> {
+        let known = self.known(call).filter(|known| known.attempt == call.attempt)?;
+        match known.step {
+            Step::Intended => None,
+            Step::Ended | Step::Told => Some(match known.result {
+                Some(Value::Object(result)) => Outcome { status: "completed", result, reason: None },
+                // A look can be had again.
+                _ if repeats(call) => self.look_again(call),
+                _ => Outcome::unknown(),
+            }),
+            Step::Begun if repeats(call) => Some(self.look_again(call)),
+            Step::Begun => Some(match known.after_crash(&self.files) {
+                AfterCrash::Done => {
+                    let sha256: Option<Sha256> = known.effect.and_then(|effect| effect.new_sha256);
+                    Outcome::completed(&json!({"success": true, "sha256": sha256}))
+                }
+                AfterCrash::NotBegun | AfterCrash::NotDone => {
+                    Outcome::broke_off("the node stopped before anything changed")
+                }
+                AfterCrash::Unknown => Outcome::unknown(),
+            }),
+        }
+    }
+
+    fn look_again(&self, call: &ToolCall) -> Outcome {
+        match checks::request_of(call) {
+            Ok(NodeRequest::Read { path }) => told(self.files.read(&path)),
+            Ok(NodeRequest::List { path, recursive, pattern }) => {
+                let pattern = pattern.map(|pattern| pattern.as_str().to_owned());
+                told(self.files.list(&ListDirectory { path, recursive, pattern }))
+            }
+            _ => Outcome::unknown(),
+        }
+    }
+
+    /// The server knows how it ended, or no longer wants it.
+    pub(crate) fn told(&self, call: &ToolCall, now: Timestamp) {
+        if let Err(error) = self.journal().told(&call.id, call.attempt, now.as_ms()) {
+            tracing::debug!(%error, call = call.id, "a call was told of before");
+        }
+    }
+}
+
+/// Whether doing it again has no effect.
+fn repeats(call: &ToolCall) -> bool {
+    domain::node_tools::NodeTool::parse(&call.tool).is_some_and(domain::node_tools::NodeTool::only_looks)
+}
+
+fn told<T: Serialize>(done: Result<T>) -> Outcome {
+    match done {
+        Ok(done) => Outcome::completed(&done),
+        Err(error) => failure(Fault::from(&error)),
+    }
+}
+
+/// It ran to its end, and the end is that it did nothing.
+fn failure(fault: Fault) -> Outcome {
+    Outcome::completed(&Failure { success: false, error: fault })
+}
+
+fn write(request: &domain::node_tools::WriteRequest) -> std::result::Result<WriteFile, Fault> {
+    let base_sha256 = request.base_sha256.as_deref().map(Sha256::parse).transpose();
+    let base_sha256 = base_sha256.map_err(|error| Fault::from(&error))?;
+    Ok(WriteFile {
+        path: request.path.clone(),
+        content: request.content.clone(),
+        create_dirs: request.create_dirs,
+        mode: match request.mode {
+            Mode::Write => WriteMode::Write,
+            Mode::Append => WriteMode::Append,
+        },
+        base_sha256,
+    })
+}
+
+fn run(request: &domain::node_tools::CommandRequest) -> RunCommand {
+    RunCommand {
+        program: request.program.clone(),
+        args: request.args.clone(),
+        cwd: request.cwd.clone(),
+        timeout_s: request.timeout_s,
+    }
+}
