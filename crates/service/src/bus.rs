@@ -181,9 +181,10 @@ async fn run(house: &House, space: &Arc<Space>, picked: Picked, claim: &Claim) -
     space.begun(&task.id);
     let begun = std::time::Instant::now();
     let outcome = AssertUnwindSafe(turns::take(house, space, picked, &claim.stop)).catch_unwind().await;
-    space.ended(&task.id, begun.elapsed(), house.now());
-    if let Ok(is_kept) = outcome {
-        return is_kept;
+    let has_ended = outcome.as_ref().map_or(true, |left| left.has_ended);
+    space.ended(&task.id, has_ended.then(|| begun.elapsed()), house.now());
+    if let Ok(left) = outcome {
+        return left.is_kept;
     }
     tracing::error!(task = %task.id, "a turn panicked");
     let place = (workspace.clone(), task.project.clone(), task.id.clone());

@@ -24,23 +24,33 @@ use std::time::Instant;
 use tokio::sync::Notify;
 use tracing::Instrument;
 
-/// Runs the turn of a task, and keeps its end; answers whether that is on record. Told to stop, it stops where it is: the row has moved.
-pub(crate) async fn take(house: &House, space: &Arc<Space>, picked: Picked, stop: &Notify) -> bool {
-    let begun = Instant::now();
-    let span = spans::turn(&picked);
-    let is_kept = carry_out(house, space, picked, stop).instrument(span).await;
-    house.turns().turns.took(begun.elapsed());
-    is_kept
+/// How a turn left its task.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Left {
+    /// Whether that is on record.
+    pub(crate) is_kept: bool,
+    /// Whether the task is over; else it is queued again, or waits.
+    pub(crate) has_ended: bool,
 }
 
-async fn carry_out(house: &House, space: &Arc<Space>, picked: Picked, stop: &Notify) -> bool {
+/// Runs the turn of a task, and keeps its end. Told to stop, it stops where it is: the row has moved.
+pub(crate) async fn take(house: &House, space: &Arc<Space>, picked: Picked, stop: &Notify) -> Left {
+    let begun = Instant::now();
+    let span = spans::turn(&picked);
+    let left = carry_out(house, space, picked, stop).instrument(span).await;
+    house.turns().turns.took(begun.elapsed());
+    left
+}
+
+async fn carry_out(house: &House, space: &Arc<Space>, picked: Picked, stop: &Notify) -> Left {
     let task = picked.task.clone();
     let host = match Host::new(house, space, &picked).await {
         Ok(host) => host,
         Err(error) => {
             let refusal = error.into_refusal();
             spans::failed(refusal.code);
-            return ends::failed(house, &picked.session.workspace, &task, refusal.into()).await;
+            let is_kept = ends::failed(house, &picked.session.workspace, &task, refusal.into()).await;
+            return Left { is_kept, has_ended: true };
         }
     };
     let end = tokio::select! {
@@ -51,8 +61,9 @@ async fn carry_out(house: &House, space: &Arc<Space>, picked: Picked, stop: &Not
     spans::ended(end.as_ref());
     if host.has_to_wait() {
         // It is in its queue as before; whoever of its agent ends next looks for it.
-        return true;
+        return Left { is_kept: true, has_ended: false };
     }
+    let has_ended = !matches!(end, Some(Ok(End::Parked)));
     let kept = match end {
         Some(Ok(End::Replied(answer))) => ends::replied(&host, answer).await,
         Some(Ok(End::Parked)) => ends::parked(&host).await,
@@ -64,7 +75,7 @@ async fn carry_out(house: &House, space: &Arc<Space>, picked: Picked, stop: &Not
         // If the row says `running`, what comes next is the deadline, or the next start of the house.
         tracing::error!(task = %task.id, %error, "the end of a turn could not be kept");
     }
-    kept.is_ok()
+    Left { is_kept: kept.is_ok(), has_ended }
 }
 
 async fn run(host: &Host, picked: Picked) -> Result<End> {

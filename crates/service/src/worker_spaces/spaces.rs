@@ -232,17 +232,20 @@ impl Space {
         self.lock().running.insert(task.clone());
     }
 
-    pub(crate) fn ended(&self, task: &TaskId, took: Duration, now: Timestamp) {
+    /// A turn is over; `took` if its task is, too.
+    pub(crate) fn ended(&self, task: &TaskId, took: Option<Duration>, now: Timestamp) {
         let mut state = self.lock();
         state.running.remove(task);
         state.last_active_at = state.last_active_at.max(now);
-        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        let Durations { count, total_ms, longest_ms } = state.durations;
-        state.durations = Durations {
-            count: count + 1,
-            total_ms: total_ms.saturating_add(took_ms),
-            longest_ms: longest_ms.max(took_ms),
-        };
+        if let Some(took) = took {
+            let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            let Durations { count, total_ms, longest_ms } = state.durations;
+            state.durations = Durations {
+                count: count + 1,
+                total_ms: total_ms.saturating_add(took_ms),
+                longest_ms: longest_ms.max(took_ms),
+            };
+        }
         drop(state);
         self.quiet.notify_waiters();
     }
