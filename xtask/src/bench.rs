@@ -17,6 +17,7 @@ mod rows;
 mod samples;
 mod scene;
 mod streams;
+mod tools;
 mod turns;
 mod writes;
 
@@ -70,10 +71,11 @@ pub(crate) enum Figure {
     Turns,
     TurnGrowth,
     Fairness,
+    Tools,
 }
 
 impl Figure {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Writes64,
         Self::Writes1,
         Self::Reads64,
@@ -86,6 +88,7 @@ impl Figure {
         Self::Turns,
         Self::TurnGrowth,
         Self::Fairness,
+        Self::Tools,
     ];
 
     fn name(self) -> &'static str {
@@ -102,6 +105,7 @@ impl Figure {
             Self::Turns => "turns",
             Self::TurnGrowth => "turn-growth",
             Self::Fairness => "fairness",
+            Self::Tools => "tools",
         }
     }
 
@@ -119,6 +123,7 @@ impl Figure {
             Self::Turns => turns::measure(scene),
             Self::TurnGrowth => turns::growth(scene),
             Self::Fairness => turns::fairness(scene),
+            Self::Tools => tools::measure(scene),
         }
     }
 }
