@@ -17,7 +17,7 @@ mod workspaces;
 pub(crate) use agents::{Agent, AgentOptions, Audience, CreateAgent, OneAgent, UpdateAgent};
 pub(crate) use chat::Chat;
 pub(crate) use config::Config;
-pub(crate) use connect::{Approvals, Connect, Nodes, OneApproval, Pair};
+pub(crate) use connect::{Approvals, Connect, Nodes, OneApproval, Pair, UndoCall};
 pub(crate) use context::{Context, ContextAction, WriteContext};
 pub(crate) use items::{AgentAddress, Items, PublishItem, WriteItem};
 pub(crate) use policy::{ExplainPolicy, Policy};
@@ -90,6 +90,8 @@ pub(crate) enum Command {
     Chat(Chat),
     /// Let agents of a project work in a folder of this machine, and stay in charge of it
     Connect(Connect),
+    /// Put back what a call replaced on this machine
+    Undo(UndoCall),
     /// What agents want to do on your machines: look at it, agree or not
     #[command(subcommand)]
     Approvals(Approvals),

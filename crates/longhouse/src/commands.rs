@@ -40,6 +40,7 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Serve(options) => serve::run(&place, &options).await,
         Command::Chat(options) => chat::run(&place, options).await,
         Command::Connect(options) => connect::run(&place, &options).await,
+        Command::Undo(options) => connect::undo(&place, &options).await,
         Command::Mcp(options) => mcp::run(&place, &options).await,
         Command::Config(command) => config::run(&place, command).await,
         Command::Restore { .. } if place.server.is_some() => {
@@ -92,6 +93,7 @@ async fn ask(client: &Client, place: &Place, command: Command) -> Result<ExitCod
         Command::Serve(_)
         | Command::Chat(_)
         | Command::Connect(_)
+        | Command::Undo(_)
         | Command::Mcp(_)
         | Command::Config(_)
         | Command::Restore { .. }

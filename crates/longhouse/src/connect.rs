@@ -3,12 +3,15 @@
 mod houses;
 mod identities;
 mod lines;
+mod undoing;
+
+pub(crate) use undoing::run as undo;
 
 use crate::cli::{Connect, Place};
 use crate::client::Refused;
 use crate::client::events::Events;
 use crate::client::wire::Address;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use houses::Connection;
 use identities::Identity;
 use node::commands::Launcher;
@@ -23,6 +26,7 @@ use std::time::Duration;
 /// The hidden first word that makes this binary confine itself and become a program.
 const CONFINED: &str = "--confined";
 const SERVER: &str = "http://127.0.0.1:7700";
+const SILENT_LONGEST: Duration = Duration::from_secs(45);
 const BACKOFF_FIRST: Duration = Duration::from_millis(500);
 const BACKOFF_SLOWEST: Duration = Duration::from_secs(30);
 
@@ -44,7 +48,10 @@ pub(crate) async fn run(place: &Place, options: &Connect) -> Result<ExitCode> {
     let state = StateDirectory::open(&state_dir(options, &server, &root)?)?;
     let address = Address::new(&server, &format!("--server {server}"), place.ca_file.as_deref())?;
     let identity = match Identity::read(&state)? {
-        Some(identity) => identity,
+        Some(identity) if identity.root == root => identity,
+        Some(identity) => {
+            bail!("this state directory belongs to {}: take another --state-dir", identity.root.display())
+        }
         None => identities::pair(&address, place, options, &root, &state).await?,
     };
     let connection = Connection::new(address, identity.clone());
@@ -55,7 +62,8 @@ pub(crate) async fn run(place: &Place, options: &Connect) -> Result<ExitCode> {
     let daemon = Arc::new(if options.ask_locally { daemon.asking(lines::ask) } else { daemon });
     let working = tokio::spawn(daemon.clone().run());
     tokio::select! {
-        () = listen(&connection, || daemon.ring()) => {}
+        ended = listen(&connection, || daemon.ring()) => ended?,
+        ended = undoing::answer(&state, daemon.clone()) => ended?,
         ended = tokio::signal::ctrl_c() => ended.context("cannot wait for Ctrl-C")?,
     }
     working.abort();
@@ -82,13 +90,18 @@ fn state_dir(options: &Connect, server: &str, root: &Path) -> Result<PathBuf> {
     if let Some(given) = &options.state_dir {
         return Ok(given.clone());
     }
-    let home = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let states = home("XDG_STATE_HOME").or_else(|| home("HOME").map(|home| home.join(".local/state")));
-    let states = states.context("say where to keep its key with --state-dir: there is no home directory")?;
     let wanted = options.project.as_deref().or(options.workspace.as_deref()).unwrap_or_default();
     let named = format!("{server}\n{wanted}\n{}", root.display());
     let hash = data_encoding::HEXLOWER.encode(&Sha256::digest(named.as_bytes())[..8]);
-    Ok(states.join("longhouse/nodes").join(hash))
+    Ok(states()?.join(hash))
+}
+
+/// Where the nodes of this person keep what is theirs.
+fn states() -> Result<PathBuf> {
+    let home = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let states = home("XDG_STATE_HOME").or_else(|| home("HOME").map(|home| home.join(".local/state")));
+    let states = states.context("say where to keep its key with --state-dir: there is no home directory")?;
+    Ok(states.join("longhouse/nodes"))
 }
 
 /// A house that is away for a moment is waited for; one that says no is not.
@@ -106,8 +119,8 @@ async fn sign_in(connection: &Connection) -> Result<()> {
     }
 }
 
-/// Hears of what there is to do, and comes back when the stream is cut. Never ends.
-async fn listen(connection: &Connection, ring: impl Fn()) {
+/// Hears of what there is to do, and comes back when the stream is cut. Ends when the house does not want this node any more.
+async fn listen(connection: &Connection, ring: impl Fn()) -> Result<()> {
     let mut pause = BACKOFF_FIRST;
     loop {
         match connection.stream().await {
@@ -116,18 +129,24 @@ async fn listen(connection: &Connection, ring: impl Fn()) {
                 // Whatever was said while nobody listened.
                 ring();
                 let mut events = Events::new(body);
-                while let Some(event) = events.next().await {
+                // A stream that is silent for longer than its heartbeat is cut, whatever the network says.
+                while let Ok(Some(event)) = tokio::time::timeout(SILENT_LONGEST, events.next()).await {
                     if is_work(&event.data) {
                         ring();
                     }
                 }
                 lines::say("the connection was cut; trying again");
             }
+            Err(error) if is_shut_out(&error) => return Err(error).context("this machine was removed: pair it anew"),
             Err(error) => lines::say(&format!("{error:#}; trying again in {} s", pause.as_secs().max(1))),
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(BACKOFF_SLOWEST);
     }
+}
+
+fn is_shut_out(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Refused>().is_some_and(|refused| refused.code == "UNAUTHENTICATED")
 }
 
 /// Whether an event may mean that there is something to do.

@@ -19,6 +19,8 @@ pub struct Identity {
     pub node: String,
     /// The one person that it works for; none if it serves all members of a workspace.
     pub user: Option<String>,
+    /// The one project that it serves; none as above.
+    pub project: Option<String>,
 }
 
 /// What its person has ruled out when they started it.
@@ -51,6 +53,9 @@ pub(crate) fn check(
     }
     if identity.user.as_ref().is_some_and(|user| *user != call.on_behalf_of) {
         return Err(no("FORBIDDEN", "this node works for the person who paired it, and for nobody else"));
+    }
+    if identity.project.as_ref().is_some_and(|project| *project != call.project) {
+        return Err(no("FORBIDDEN", "this node serves another project"));
     }
     let request = request_of(call)?;
     let tool = request.tool();

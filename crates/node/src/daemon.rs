@@ -5,7 +5,7 @@ use crate::hands::{Hands, Outcome};
 use crate::houses::{House, HouseError};
 use crate::journal::Step;
 use domain::times::Timestamp;
-use protocol::tool_calls::{AcceptCall, CallResult, ToolCall};
+use protocol::tool_calls::{AcceptCall, CallResult, Preview, ToolCall};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,7 +13,15 @@ use tokio::sync::Notify;
 
 /// Whatever the stream says, the house is asked this often.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
-const AFTER_FAILURE: Duration = Duration::from_secs(2);
+const AFTER_FAILURE_FIRST: Duration = Duration::from_secs(1);
+const AFTER_FAILURE_LAST: Duration = Duration::from_secs(30);
+/// A yes is to begin now.
+const YES_HOLDS_S: u64 = 30;
+/// What the house takes at most, and a little less.
+const RESULT_LARGEST_BYTES: usize = 14 * 1024 * 1024;
+/// How it ended is known to nobody else: it is told again before the next look.
+const TOLD_AGAIN_AFTER: [Duration; 4] =
+    [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(8)];
 
 /// What happens, for whoever watches the terminal.
 #[derive(Debug, Clone)]
@@ -24,7 +32,7 @@ pub enum News {
 }
 
 /// Somebody at the machine says whether a call may be made.
-type Ask = Box<dyn Fn(&ToolCall) -> bool + Send + Sync>;
+type Ask = Box<dyn Fn(&ToolCall, &Preview) -> bool + Send + Sync>;
 
 pub struct Daemon<H> {
     house: H,
@@ -46,7 +54,7 @@ impl<H: House> Daemon<H> {
 
     /// The same, and its person is asked here, too.
     #[must_use]
-    pub fn asking(self, ask: impl Fn(&ToolCall) -> bool + Send + Sync + 'static) -> Self {
+    pub fn asking(self, ask: impl Fn(&ToolCall, &Preview) -> bool + Send + Sync + 'static) -> Self {
         Self { ask: Some(Box::new(ask)), ..self }
     }
 
@@ -55,14 +63,27 @@ impl<H: House> Daemon<H> {
         self.rung.notify_one();
     }
 
+    /// Puts back what a call replaced, if nobody has changed the file since.
+    pub async fn undo(self: &Arc<Self>, call: &str) -> crate::Result<crate::Undone> {
+        let (daemon, call) = (self.clone(), call.to_owned());
+        let undone = tokio::task::spawn_blocking(move || daemon.hands.undo(&call, (daemon.clock)())).await;
+        undone.unwrap_or(Err(crate::Error::NothingKept))
+    }
+
     /// Runs until it is dropped.
     pub async fn run(self: Arc<Self>) {
+        let mut after_failure = AFTER_FAILURE_FIRST;
         loop {
             let pause = match self.look().await {
-                Ok(()) => LOOK_EVERY,
+                Ok(()) => {
+                    after_failure = AFTER_FAILURE_FIRST;
+                    LOOK_EVERY
+                }
                 Err(error) => {
                     (self.tell)(News::Trouble(error.to_string()));
-                    AFTER_FAILURE
+                    let pause = after_failure;
+                    after_failure = (after_failure * 2).min(AFTER_FAILURE_LAST);
+                    pause
                 }
             };
             tokio::select! {
@@ -119,8 +140,9 @@ impl<H: House> Daemon<H> {
     async fn begin(self: &Arc<Self>, call: ToolCall) -> Result<(), HouseError> {
         let (daemon, asked) = (self.clone(), call.clone());
         let is_ready = blocking(move || {
-            daemon.hands.intend(&asked, (daemon.clock)())?;
-            daemon.may_be_done(&asked)
+            daemon.may_be_done(&asked)?;
+            // After the question: it may have been long.
+            daemon.hands.intend(&asked, (daemon.clock)())
         });
         if let Err(outcome) = is_ready.await? {
             return self.report(&call, outcome).await;
@@ -128,7 +150,7 @@ impl<H: House> Daemon<H> {
         let asked =
             AcceptCall { attempt: call.attempt, digest: call.digest.clone().unwrap_or_default(), started: false };
         match self.house.accept(&call, &asked).await {
-            Ok(()) => self.make(call).await,
+            Ok(()) => self.make(call, (self.clock)()).await,
             Err(error) => {
                 if error.is_final() {
                     self.hands.told(&call, (self.clock)());
@@ -139,17 +161,21 @@ impl<H: House> Daemon<H> {
     }
 
     fn may_be_done(&self, call: &ToolCall) -> Result<(), Outcome> {
-        let is_more_than_a_look = call.risk.as_ref().is_none_or(|risk| risk.level != "LOW");
-        match &self.ask {
-            Some(ask) if is_more_than_a_look && !ask(call) => {
-                let message = "somebody at this machine said no".to_owned();
-                Err(Outcome::refused_here(message))
+        let Some(ask) = &self.ask else { return Ok(()) };
+        match self.hands.question(call) {
+            Some(found) if !ask(call, &found) => {
+                Err(Outcome::refused_here("somebody at this machine said no".to_owned()))
             }
             _ => Ok(()),
         }
     }
 
-    async fn make(self: &Arc<Self>, call: ToolCall) -> Result<(), HouseError> {
+    /// Does what the house said yes to at that time. A machine that slept since asks again.
+    async fn make(self: &Arc<Self>, call: ToolCall, yes_at: Timestamp) -> Result<(), HouseError> {
+        if (self.clock)() > yes_at.plus_seconds(YES_HOLDS_S) {
+            self.ring();
+            return Ok(());
+        }
         (self.tell)(News::Began(call.clone()));
         let (daemon, made) = (self.clone(), call.clone());
         let outcome = blocking(move || daemon.hands.make(&made, (daemon.clock)())).await?;
@@ -158,28 +184,48 @@ impl<H: House> Daemon<H> {
 
     /// A call that the house has said yes to, and whose end it does not know.
     async fn go_on(self: &Arc<Self>, call: ToolCall) -> Result<(), HouseError> {
+        let (daemon, asked) = (self.clone(), call.clone());
+        let listed_at = (self.clock)();
+        if let Err(outcome) = blocking(move || daemon.hands.check_again(&asked, (daemon.clock)())).await? {
+            return self.report(&call, outcome).await;
+        }
         let known = self.hands.known(&call).filter(|known| known.attempt == call.attempt);
         match known.map(|known| known.step) {
-            Some(Step::Intended) => self.make(call).await,
+            Some(Step::Intended) => {
+                let (daemon, asked) = (self.clone(), call.clone());
+                match blocking(move || daemon.may_be_done(&asked)).await? {
+                    Ok(()) => self.make(call, listed_at).await,
+                    Err(_) => self.report(&call, Outcome::broke_off("somebody at this machine said no")).await,
+                }
+            }
             Some(_) => {
                 let (daemon, asked) = (self.clone(), call.clone());
                 let outcome = blocking(move || daemon.hands.after_crash(&asked)).await?;
-                self.report(&call, outcome.unwrap_or_else(Outcome::not_known)).await
+                self.report(&call, outcome.unwrap_or_else(Outcome::unknown)).await
             }
             // Not in this journal: whoever has said so, it was not this node as it is now.
-            None => self.report(&call, Outcome::not_known()).await,
+            None => self.report(&call, Outcome::unknown()).await,
         }
     }
 
     async fn report(&self, call: &ToolCall, outcome: Outcome) -> Result<(), HouseError> {
         (self.tell)(News::Ended { call: call.clone(), outcome: outcome.clone() });
+        let size = serde_json::to_vec(&outcome.result).map_or(usize::MAX, |text| text.len());
+        let outcome = if size > RESULT_LARGEST_BYTES { Outcome::too_large() } else { outcome };
         let result = CallResult {
             attempt: call.attempt,
             result: outcome.result,
             status: Some(outcome.status.to_owned()),
             reason: outcome.reason,
         };
-        let told = self.house.result(call, &result).await;
+        let mut told = self.house.result(call, &result).await;
+        for pause in TOLD_AGAIN_AFTER {
+            if told.as_ref().map_or_else(HouseError::is_final, |()| true) {
+                break;
+            }
+            tokio::time::sleep(pause).await;
+            told = self.house.result(call, &result).await;
+        }
         // What the house does not want any more need not be told again either.
         if told.as_ref().map_or_else(HouseError::is_final, |()| true) {
             self.hands.told(call, (self.clock)());

@@ -8,7 +8,9 @@ use crate::files::{EditFile, ListDirectory, WriteFile, WriteMode};
 use crate::journal::{AfterCrash, Call, Effect, Journal, Step};
 use crate::{Change, Error, Failure, Fault, Files, Mark, Previews, Result, Root, Sha256, StateDirectory, Undo};
 use domain::node_tools::{Mode, NodeRequest};
+use domain::risks::{Known, assess};
 use domain::times::Timestamp;
+use domain::tool_calls::Risk;
 use protocol::messages;
 use protocol::tool_calls::{Preview, ToolCall};
 use serde::Serialize;
@@ -36,18 +38,19 @@ impl Outcome {
         Self { status: "refused", result: Map::new(), reason: Some(reason) }
     }
 
-    fn broke_off(message: &str) -> Self {
+    pub(crate) fn broke_off(message: &str) -> Self {
         let result = json!({"success": false, "error": {"code": "BROKE_OFF", "message": message}});
         Self { status: "failed", result: object(&result), reason: None }
     }
 
-    fn unknown() -> Self {
+    /// This node cannot say whether it was done.
+    pub(crate) fn unknown() -> Self {
         Self { status: "unknown", result: Map::new(), reason: None }
     }
 
-    /// This node cannot say whether it was done.
-    pub(crate) fn not_known() -> Self {
-        Self::unknown()
+    /// What came of it cannot be sent.
+    pub(crate) fn too_large() -> Self {
+        failure(Fault { code: "TOO_LARGE", message: "the result is larger than can be told: ask for less".to_owned() })
     }
 
     /// Somebody at this machine does not want it.
@@ -146,6 +149,21 @@ impl Hands {
             }
             NodeRequest::Read { .. } | NodeRequest::List { .. } => Ok(Preview::default()),
         }
+    }
+
+    /// What a person at this machine is to be asked about a call: none for a look. By this node's own judgement, of what it
+    /// finds itself; the server has no say in it.
+    pub(crate) fn question(&self, call: &ToolCall) -> Option<Preview> {
+        let own = self.preview(call);
+        let known = Known { has_read: false, exists: own.exists, resolved: own.program.as_deref(), also_shown: &[] };
+        let risk = checks::request_of(call).map(|request| assess(&request, known).risk);
+        (!matches!(risk, Ok(Risk::Low))).then_some(own)
+    }
+
+    /// The same checks once more, for a call that is gone on with.
+    pub(crate) fn check_again(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<(), Outcome> {
+        let checked = checks::check(call, &self.identity, self.vetoes, now);
+        checked.map(|_| ()).map_err(|fault| Outcome::broke_off(&fault.message))
     }
 
     /// Makes sure of a call and puts down that it is about to be made; what this node does not do is refused here.
@@ -282,6 +300,12 @@ impl Hands {
             }
             _ => Outcome::unknown(),
         }
+    }
+
+    /// Puts back what a call replaced, if nobody has changed the file since.
+    pub fn undo(&self, call: &str, now: Timestamp) -> Result<crate::Undone> {
+        let mut undo = self.undo.lock().unwrap_or_else(PoisonError::into_inner);
+        undo.undo(call, &self.files, now.as_ms())
     }
 
     /// The server knows how it ended, or no longer wants it.

@@ -79,17 +79,26 @@ pub(crate) async fn find(tx: &mut Tx, caller: &Caller, reference: &SessionRef) -
         Credential::Session { workspace, session } => {
             find_only(tx, &caller.user, reference, workspace, Some(session)).await
         }
-        Credential::Agent { agent, session } => {
-            let found = find_only(tx, &caller.user, reference, &agent.workspace, session.as_ref()).await?;
+        Credential::Agent { .. } => {
+            let found = find_place(tx, caller, reference).await?;
             policy::require_platform(caller, &agents::find_own(tx, caller).await?, SHARED_CONTEXT)?;
-            if session.is_none() {
-                may_take_part(&found, agent, &caller.user)?;
-            }
             Ok(found)
         }
         Credential::Channel { .. } => Err(only_delivers().into()),
         Credential::Node { .. } => Err(only_makes_calls().into()),
     }
+}
+
+/// Finds a session as the place where somebody is at work, whether or not they may use its shared context.
+pub(crate) async fn find_place(tx: &mut Tx, caller: &Caller, reference: &SessionRef) -> Result<Session> {
+    let Credential::Agent { agent, session } = &caller.credential else {
+        return Box::pin(find(tx, caller, reference)).await;
+    };
+    let found = find_only(tx, &caller.user, reference, &agent.workspace, session.as_ref()).await?;
+    if session.is_none() {
+        may_take_part(&found, agent, &caller.user)?;
+    }
+    Ok(found)
 }
 
 /// Finds a session in the one workspace that a token is for, and only the one session if it is for one.

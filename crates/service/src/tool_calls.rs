@@ -10,7 +10,7 @@ mod waiting;
 
 pub use deadlines::{Alarm, end_overdue_calls, end_overdue_calls_once};
 pub use delivering::{Said, get_as_node, hear, open_calls};
-pub(crate) use delivering::{judge, woken};
+pub(crate) use delivering::{judge, on_own_feet, woken};
 pub(crate) use judging::{Judge, Judged};
 pub(crate) use moves::{Mover, Moving};
 pub(crate) use offering::of_own_agent;

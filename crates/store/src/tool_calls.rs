@@ -205,13 +205,13 @@ impl ToolCalls<'_> {
         self.read_all(rows)
     }
 
-    /// What a node has to do, or has not told the end of, oldest first.
+    /// What a node has to do, or has not told the end of, oldest first; not what waits for a person.
     pub async fn open_of_node(&mut self, node: &NodeId, limit: u64) -> Result<Vec<ToolCall>> {
         let rows = self
             .tx
             .query(
                 selected!(
-                    "WHERE workspace = $1 AND node = $2 AND ended_at IS NULL
+                    "WHERE workspace = $1 AND node = $2 AND ended_at IS NULL AND status <> 'waiting_approval'
                   ORDER BY id LIMIT $3"
                 ),
                 params![self.workspace.as_str(), node.as_str(), limit],

@@ -41,6 +41,22 @@ pub(crate) struct Connect {
     pub(crate) ask_locally: bool,
 }
 
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Example:
+  longhouse undo call_0198c5c1e2f37d4b9a6f5e4d3c2b1a09
+
+What a write, an edit or a delete replaced is kept for 7 days on the machine with the files. It is put back if nobody has
+changed the file since.")]
+pub(crate) struct UndoCall {
+    /// The call, as `longhouse connect` and approvals name it
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) call: String,
+    /// The node's state directory, if it was started with one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Pair {
     /// Let a node in that shows this code; it works for you from then on

@@ -15,7 +15,8 @@ use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Long enough for the largest result on a slow line.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Shared by the loop that works and the one that listens: every clone is the same connection.
 #[derive(Clone)]
@@ -76,15 +77,19 @@ impl Connection {
     }
 
     async fn ask(&self, method: Method, path: &str, body: Option<&[u8]>) -> Result<Value, HouseError> {
-        let told = async {
+        let told = tokio::time::timeout(PATIENCE, async {
             let response = self.send(method, path, body).await?;
             let bytes = response.into_body().collect().await.context("the answer was cut off")?.to_bytes();
             anyhow::Ok(serde_json::from_slice(&bytes)?)
-        };
-        told.await.map_err(|error| match error.downcast::<Refused>() {
+        });
+        let told = told.await.context("the house did not answer in time").flatten();
+        told.map_err(|error| match error.downcast::<Refused>() {
             // It may be better in a moment.
             Ok(refused)
-                if matches!(refused.code.as_str(), "RATE_LIMITED" | "QUEUE_FULL" | "UNAVAILABLE" | "STORAGE_FULL") =>
+                if matches!(
+                    refused.code.as_str(),
+                    "RATE_LIMITED" | "QUEUE_FULL" | "UNAVAILABLE" | "STORAGE_FULL" | "INTERNAL"
+                ) =>
             {
                 HouseError::Unreachable(refused.to_string())
             }

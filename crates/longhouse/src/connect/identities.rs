@@ -14,7 +14,7 @@ use protocol::nodes::{PairNode, Pairing};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const FILE: &str = "identity.json";
@@ -28,6 +28,8 @@ pub(super) struct Identity {
     /// The one project that it serves; none if it serves the members of a workspace.
     pub(super) project: Option<String>,
     pub(super) user: String,
+    /// The folder that it works in.
+    pub(super) root: PathBuf,
 }
 
 impl Identity {
@@ -39,7 +41,7 @@ impl Identity {
 
     pub(super) fn of_node(&self) -> node::Identity {
         let user = self.project.as_ref().map(|_| self.user.clone());
-        node::Identity { node: self.node.clone(), user }
+        node::Identity { node: self.node.clone(), user, project: self.project.clone() }
     }
 }
 
@@ -78,7 +80,8 @@ pub(super) async fn pair(
         }
     }
     let Some(node) = pairing.node else { bail!("the house let it in and did not say as what") };
-    let identity = Identity { node: node.id, name: node.name, key, project: node.project, user: node.user };
+    let (project, user, root) = (node.project, node.user, root.to_owned());
+    let identity = Identity { node: node.id, name: node.name, key, project, user, root };
     state.replace(FILE, &serde_json::to_vec_pretty(&identity)?)?;
     Ok(identity)
 }

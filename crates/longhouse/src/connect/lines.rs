@@ -3,8 +3,9 @@
 use super::identities::Identity;
 use crate::cli::Connect;
 use crate::output::{say as plain, visible};
+use domain::risks::made_visible;
 use node::{Hands, News, Outcome};
-use protocol::tool_calls::ToolCall;
+use protocol::tool_calls::{Preview, ToolCall};
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::sync::Mutex;
@@ -42,7 +43,7 @@ pub(super) fn tell(news: News) {
 /// The tool and what it is about.
 fn about(call: &ToolCall) -> String {
     let what = call.params["path"].as_str().or_else(|| call.params["program"].as_str()).unwrap_or_default();
-    format!("{} {what} ({} for {}):", call.tool, call.agent, call.on_behalf_of)
+    format!("{} {} {what} ({} for {}):", call.id, call.tool, call.agent, call.on_behalf_of)
 }
 
 fn ending(outcome: &Outcome) -> String {
@@ -52,12 +53,12 @@ fn ending(outcome: &Outcome) -> String {
 }
 
 /// Asks whoever sits here. One question at a time; anything but a yes is a no.
-pub(super) fn ask(call: &ToolCall) -> bool {
+pub(super) fn ask(call: &ToolCall, found: &Preview) -> bool {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock();
     let arguments = serde_json::to_string_pretty(&call.params).unwrap_or_default();
-    let diff = call.preview.as_ref().and_then(|preview| preview.diff.as_deref()).unwrap_or(&arguments);
-    say(&format!("{}\n{diff}", about(call)));
+    let diff = found.diff.as_deref().unwrap_or_default();
+    say(&made_visible(&format!("{}\n{arguments}\n{diff}", about(call))));
     let _ = write!(std::io::stderr(), "longhouse: shall it be done here? [y/N] ");
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).is_ok() && matches!(line.trim(), "y" | "Y" | "yes")

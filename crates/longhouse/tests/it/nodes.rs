@@ -200,6 +200,46 @@ fn what_a_node_was_told_not_to_do_it_does_not_whoever_agrees() {
 }
 
 #[test]
+fn what_a_call_replaced_can_be_put_back_while_the_node_runs_and_when_it_does_not() {
+    let (scene, server) = Scene::new(None);
+    let node = scene.connect(&[]);
+    until("the node is there", &scene, || scene.is_online());
+    let file = scene.root().join("a");
+    std::fs::write(&file, "mine").unwrap();
+    let state = scene.folder.path().join("state");
+    let undo = |call: &str| {
+        let mut command = Command::new(LONGHOUSE);
+        command.args(["undo", call, "--state-dir"]).arg(&state).stdin(Stdio::null()).output().unwrap()
+    };
+    let write = |content: &str| {
+        let call = scene.execute("tool_write_file", &json!({"path": "a", "content": content}), 0).unwrap();
+        let id = call["id"].as_str().unwrap().to_owned();
+        until("it is written", &scene, || {
+            scene.approve_all();
+            scene.call(&id).is_some_and(|call| call["status"] == "completed")
+        });
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), content);
+        id
+    };
+    let first = write("of an agent");
+    let undone = undo(&first);
+    assert!(undone.status.success(), "{undone:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+    assert!(!undo(&first).status.success(), "it is not kept twice");
+    let second = write("of an agent again");
+    std::fs::write(&file, "mine again").unwrap();
+    let refused = undo(&second);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("changed since"), "{refused:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine again");
+    let third = write("once more");
+    drop(node);
+    assert!(undo(&third).status.success());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine again");
+    assert!(!undo("../../a").status.success());
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
 fn nothing_outside_the_folder_is_reached() {
     let (scene, server) = Scene::new(None);
     let node = scene.connect(&[]);

@@ -1,7 +1,7 @@
 //! A person's answer. The first one stands; what was approved goes to its node in the same transaction.
 
 use super::{Inquiry, Looker, find};
-use crate::tool_calls::{Judged, Mover, Moving, judge, woken};
+use crate::tool_calls::{Judged, Mover, Moving, judge, on_own_feet, woken};
 use crate::{Ctx, Error, Result};
 use domain::Refusal;
 use domain::approvals::{Approval, ApprovalStatus, NOTE_LONGEST, may_decide};
@@ -64,9 +64,13 @@ pub async fn decide(ctx: &Ctx, project: Option<&str>, id: &str, answer: Answer) 
         judge: judge(&ctx.house).await?,
     };
     let turn = WorkspaceId::personal(&ctx.caller.user);
-    let (inquiry, waiter) = ctx.house.store().write(&turn, operation).await?;
-    woken(&ctx.house, waiter).await;
-    Ok(inquiry)
+    let house = ctx.house.clone();
+    on_own_feet(async move {
+        let (inquiry, waiter) = house.store().write(&turn, operation).await?;
+        woken(&house, waiter).await;
+        Ok(inquiry)
+    })
+    .await
 }
 
 /// Takes the same answer to several. Each by itself: one that cannot be answered stops none of the others.

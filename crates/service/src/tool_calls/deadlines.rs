@@ -18,6 +18,8 @@ const LOOKED_AT_ONCE: u64 = 64;
 const SLEEP_LONGEST: Duration = Duration::from_secs(60);
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 const A_LITTLE: Duration = Duration::from_millis(2);
+/// How long after the end of its decision a call may lie with a node that is there; a person may be asked at its terminal.
+const LYING_LONGEST_S: u64 = 10 * 60;
 /// How long an offline node is waited for.
 const OFFLINE_LONGEST_S: u64 = 5 * 60;
 
@@ -145,11 +147,16 @@ impl MoveOn {
         Ok(Judged { call: ended, woken })
     }
 
-    /// What its node has not accepted has not begun. A node that is there is told again; one that is gone for long is given up.
+    /// What its node has not accepted has not begun. A node that is there is told again; one that is gone for long, or lets a
+    /// call lie for longer than a decision holds, is given up.
     async fn remind(&self, tx: &mut Tx, moving: &Moving<'_>, call: &ToolCall, node: Option<Node>) -> Result<Judged> {
         let heard_since = moving.now.plus_ms(-i64::try_from(OFFLINE_LONGEST_S * 1000).unwrap_or(i64::MAX));
         let is_waited_for = node.and_then(|node| node.last_seen_at).is_some_and(|seen| seen > heard_since);
-        if !is_waited_for {
+        let lies_too_long = call
+            .judgement
+            .as_ref()
+            .is_some_and(|judgement| moving.now >= judgement.expires_at.plus_seconds(LYING_LONGEST_S));
+        if !is_waited_for || lies_too_long {
             return self.end(tx, moving, call, CallStatus::Undelivered, node_gone()).await;
         }
         let again = call.told_again(moving.now)?;

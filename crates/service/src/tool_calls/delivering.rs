@@ -65,9 +65,13 @@ pub async fn hear(ctx: &Ctx, project: ProjectRef, id: &str, said: Said) -> Resul
     let judge = judge(&ctx.house).await?;
     let workspace = node.workspace.clone();
     let operation = Hear { node, project, id, said, judge };
-    let judged = ctx.house.store().write(&workspace, operation).await?;
-    woken(&ctx.house, judged.woken).await;
-    Ok(judged.call)
+    let house = ctx.house.clone();
+    on_own_feet(async move {
+        let judged = house.store().write(&workspace, operation).await?;
+        woken(&house, judged.woken).await;
+        Ok(judged.call)
+    })
+    .await
 }
 
 /// A call as its node sees it.
@@ -107,10 +111,14 @@ pub async fn open_calls(ctx: &Ctx, project: &ProjectRef) -> Result<Vec<ToolCall>
     let workspace = node.workspace.clone();
     // What waited for it goes out now.
     if ctx.house.store().read(Waiting { node: node.clone() }).await? {
-        let dispatched = ctx.house.store().write(&workspace, DispatchAll { node: node.clone(), judge }).await?;
-        for waiter in dispatched {
-            woken(&ctx.house, Some(waiter)).await;
-        }
+        let (house, operation) = (ctx.house.clone(), DispatchAll { node: node.clone(), judge });
+        on_own_feet(async move {
+            for waiter in house.store().write(&workspace, operation).await? {
+                woken(&house, Some(waiter)).await;
+            }
+            Ok(())
+        })
+        .await?;
     }
     ctx.house.store().read(Open { node }).await
 }
@@ -127,6 +135,12 @@ fn own_project(node: &Node, reference: &ProjectRef) -> Result<ProjectId> {
 pub(crate) async fn judge(house: &House) -> Result<Judge> {
     let (rules, policy_epoch) = rules::numbered(house).await?;
     Ok(Judge { rules, policy_epoch, approval: ApprovalId::generated(house.unique()), now: house.now() })
+}
+
+/// Once a row has moved whoever waits for it must hear of it, whether or not the caller is still there.
+pub(crate) async fn on_own_feet<T: Send + 'static>(act: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    let done = tokio::spawn(act).await;
+    done.unwrap_or_else(|_| Err(store::Error::BadOperation("a step of a call panicked").into()))
 }
 
 /// An agent whose turn goes on hears of it.

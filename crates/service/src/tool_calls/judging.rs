@@ -13,7 +13,7 @@ use domain::events::Event;
 use domain::ids::{ApprovalId, WorkspaceId};
 use domain::messages::Failure;
 use domain::node_tools::{NodeRequest, NodeTool, SCHEMA_VERSION};
-use domain::nodes::{Node, choose};
+use domain::nodes::Node;
 use domain::policy::{Question, Source};
 use domain::risks::{Assessment, Known, assess};
 use domain::rules::Rules;
@@ -148,7 +148,8 @@ impl Judge {
 
     async fn node(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<Node> {
         let serving = serving(tx, workspace, call).await?;
-        Ok(choose(&serving, call.wish.node.as_deref(), self.now)?.clone())
+        let chosen = serving.into_iter().find(|node| Some(&node.id) == call.delivery.node.as_ref());
+        Ok(chosen.ok_or_else(Refusal::node_not_found)?)
     }
 
     async fn judgement(
@@ -254,7 +255,10 @@ async fn has_read(tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall, request
 
 fn is_read_of(earlier: &ToolCall, call: &ToolCall, path: &str) -> bool {
     let same_hands = earlier.origin.agent.id == call.origin.agent.id && earlier.origin.user == call.origin.user;
-    if earlier.status != CallStatus::Completed || !same_hands {
+    let same_machine = earlier.delivery.node == call.delivery.node;
+    let result = earlier.outcome.result.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let was_read = earlier.status == CallStatus::Completed && result.is_some_and(|result| result["success"] == true);
+    if !was_read || !same_hands || !same_machine {
         return false;
     }
     let arguments = serde_json::from_str(&earlier.wish.params).unwrap_or(Value::Null);

@@ -1,6 +1,6 @@
 //! A call that somebody wishes for: put on record whatever becomes of it, and taken as far as it can go at once.
 
-use super::delivering::{judge, woken};
+use super::delivering::{judge, on_own_feet, woken};
 use super::judging::{Judge, Judged};
 use super::moves::{Mover, Moving};
 use crate::agents::{self, AgentPath};
@@ -8,8 +8,9 @@ use crate::projects::{self, ProjectRef};
 use crate::sessions::{self, SessionRef};
 use crate::{Ctx, Error, Result, idempotency};
 use domain::Refusal;
-use domain::callers::Caller;
-use domain::ids::{ProjectId, ToolCallId, WorkspaceId};
+use domain::callers::{Caller, Credential};
+use domain::capabilities::check_tool_name;
+use domain::ids::{ProjectId, SessionId, ToolCallId, WorkspaceId};
 use domain::messages::NamedAgent;
 use domain::node_tools::NodeTool;
 use domain::nodes::choose;
@@ -42,6 +43,7 @@ pub struct Proposed {
 /// Puts a call on record and takes it as far as it can go. What is not well-formed or not allowed is a call, too.
 pub async fn execute(ctx: &Ctx, project: ProjectRef, input: Execute) -> Result<Proposed> {
     ctx.caller.require_person_or_agent()?;
+    check_tool_name(&input.tool)?;
     let turn = WorkspaceId::personal(&ctx.caller.user);
     let operation = Propose {
         caller: ctx.caller.clone(),
@@ -51,10 +53,14 @@ pub async fn execute(ctx: &Ctx, project: ProjectRef, input: Execute) -> Result<P
         id: ToolCallId::generated(ctx.house.unique()),
         judge: judge(&ctx.house).await?,
     };
-    let sent = idempotency::write(ctx, &turn, operation).await?;
-    ctx.house.tool_calls().rouse();
-    woken(&ctx.house, sent.woken.map(Into::into)).await;
-    Ok(sent.proposed)
+    let ctx = ctx.clone();
+    on_own_feet(async move {
+        let sent = idempotency::write(&ctx, &turn, operation).await?;
+        ctx.house.tool_calls().rouse();
+        woken(&ctx.house, sent.woken.map(Into::into)).await;
+        Ok(sent.proposed)
+    })
+    .await
 }
 
 /// The same for a turn that waits for it.
@@ -140,16 +146,25 @@ impl Operation for Propose {
 }
 
 impl Propose {
+    /// A token for one session is of that session, also if nobody says so.
+    fn session(&self) -> Option<&str> {
+        let own = match &self.caller.credential {
+            Credential::Agent { session, .. } => session.as_ref().map(SessionId::as_str),
+            _ => None,
+        };
+        self.input.session.as_deref().or(own)
+    }
+
     async fn origin(&self, tx: &mut Tx, workspace: &WorkspaceId, project: &ProjectId) -> Result<CallOrigin> {
         let reference =
             ProjectRef { id_or_name: project.as_str().to_owned(), workspace: Some(workspace.as_str().to_owned()) };
         let path = AgentPath { project: reference, id_or_name: self.input.agent.clone() };
         let agent = agents::find(tx, &self.caller, &path).await?;
-        let session = match &self.input.session {
+        let session = match self.session() {
             None => None,
             Some(id) => {
                 let reference = SessionRef::parse(id, Some(workspace.as_str().to_owned()))?;
-                let session = sessions::find(tx, &self.caller, &reference).await?;
+                let session = sessions::find_place(tx, &self.caller, &reference).await?;
                 session.require_active()?;
                 if session.project.as_ref().is_some_and(|own| own != project) {
                     return Err(Refusal::invalid_field("session", "the session is of another project").into());

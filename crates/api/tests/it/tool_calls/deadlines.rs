@@ -63,6 +63,21 @@ async fn a_node_that_stays_away_is_given_up_and_what_it_accepts_then_is_refused(
 }
 
 #[tokio::test]
+async fn a_node_that_is_there_and_never_accepts_is_given_up_too() {
+    let world = World::new().await;
+    let bench = Bench::new(&world).await;
+    let call = bench.execute("tool_read_file", json!({"path": "a"})).await.ok();
+    let mut waited_s = 0;
+    while after(&world, &bench, &call, 30).await == is("dispatched", "") {
+        bench.node.open().await;
+        waited_s += 30;
+        assert!(waited_s < 1_800, "it lies for ever");
+    }
+    assert!(waited_s >= 600, "{waited_s}");
+    bench.node.accept(&call).await.refused(409, "CALL_MOVED_ON");
+}
+
+#[tokio::test]
 async fn what_was_accepted_and_never_ended_is_unknown_and_a_late_result_is_refused() {
     let world = World::new().await;
     let bench = Bench::new(&world).await;
