@@ -79,6 +79,9 @@ pub struct Judgement {
 pub struct Preview {
     /// Whether there is a file or folder of that name; none if it is about no path.
     pub exists: Option<bool>,
+    /// Where the path really leads, behind links.
+    #[serde(default)]
+    pub path: Option<String>,
     /// Of the file that would change; none if there is none yet.
     pub base_sha256: Option<String>,
     /// What would change in a text.

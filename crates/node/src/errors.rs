@@ -13,6 +13,10 @@ pub enum Error {
     OutsideRoot,
     #[error("a link is in the way: it leads nowhere or in a circle, or is itself what should be changed")]
     LinkRefused,
+    #[error(
+        "the path leads through a link to what may hold secrets: name it by its own path, and your person is asked"
+    )]
+    HiddenSecret,
     #[error("there is nothing at that path")]
     NotFound,
     #[error("the path does not name a directory")]
@@ -62,6 +66,7 @@ impl Error {
             Self::InvalidPath(_) => "INVALID_PATH",
             Self::OutsideRoot => "OUTSIDE_ROOT",
             Self::LinkRefused => "LINK_REFUSED",
+            Self::HiddenSecret => "HIDDEN_SECRET",
             Self::NotFound => "FILE_NOT_FOUND",
             Self::NotADirectory => "NOT_A_DIRECTORY",
             Self::IsADirectory => "IS_A_DIRECTORY",

@@ -136,7 +136,8 @@ impl Hands {
             };
             let diff = found.diff.map(cut).or_else(|| found.why_no_diff.map(|why| format!("[no diff: {why}]\n")));
             let base_sha256 = found.base_sha256.map(|base| base.to_string());
-            Ok(Preview { exists: Some(found.exists), base_sha256, diff, ..Preview::default() })
+            let path = Some(self.files.real_path(&found.path).unwrap_or(found.path));
+            Ok(Preview { exists: Some(found.exists), path, base_sha256, diff, ..Preview::default() })
         };
         match checks::request_of(call)? {
             NodeRequest::Write(request) => of_file(previews.write(&write(&request)?)),
@@ -155,7 +156,7 @@ impl Hands {
     /// finds itself; the server has no say in it.
     pub(crate) fn question(&self, call: &ToolCall) -> Option<Preview> {
         let own = self.preview(call);
-        let known = Known { has_read: false, exists: own.exists, resolved: own.program.as_deref(), also_shown: &[] };
+        let known = Known { has_read: false, exists: own.exists, resolved: own.path.as_deref(), also_shown: &[] };
         let risk = checks::request_of(call).map(|request| assess(&request, known).risk);
         (!matches!(risk, Ok(Risk::Low))).then_some(own)
     }
@@ -176,9 +177,9 @@ impl Hands {
         if call.preview.is_some() && !request.tool().only_looks() {
             let present = self.look(call).map_err(refused)?;
             let same = |shown: &Preview| {
-                let Preview { base_sha256, program, cwd, environment, .. } = shown;
-                (base_sha256, program, cwd, environment)
-                    == (&present.base_sha256, &present.program, &present.cwd, &present.environment)
+                let Preview { path, base_sha256, program, cwd, environment, .. } = shown;
+                (path, base_sha256, program, cwd, environment)
+                    == (&present.path, &present.base_sha256, &present.program, &present.cwd, &present.environment)
             };
             if !call.preview.as_ref().is_some_and(same) {
                 let message = "what is there now is not what was shown".to_owned();

@@ -102,6 +102,14 @@ impl Root {
         }
     }
 
+    /// Where a handle of something inside really is, behind all links, relative to the root.
+    pub(crate) fn name_of(&self, handle: impl AsFd) -> Result<String> {
+        let link = format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd());
+        let path = std::fs::read_link(link).map_err(Error::io("looking where a path leads"))?;
+        let below = self.below(&path)?.ok_or(Error::OutsideRoot)?;
+        below.to_str().map(str::to_owned).ok_or(Error::InvalidPath("the path is not UTF-8"))
+    }
+
     /// A handle that only names what lies there: opening it has no effect, not even on a FIFO or a device.
     pub(crate) fn look(&self, path: &str) -> Result<(OwnedFd, Stat)> {
         let path = self.relative(path)?;

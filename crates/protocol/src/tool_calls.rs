@@ -42,6 +42,9 @@ pub struct Risk {
 pub struct Preview {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exists: Option<bool>,
+    /// Where the path really leads, behind links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_sha256: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,8 +156,8 @@ pub struct AvailableTools {
 
 impl From<words::Preview> for Preview {
     fn from(preview: words::Preview) -> Self {
-        let words::Preview { exists, base_sha256, diff, program, cwd, environment, refusal } = preview;
-        Self { exists, base_sha256, diff, program, cwd, environment, refusal: refusal.map(Into::into) }
+        let words::Preview { exists, path, base_sha256, diff, program, cwd, environment, refusal } = preview;
+        Self { exists, path, base_sha256, diff, program, cwd, environment, refusal: refusal.map(Into::into) }
     }
 }
 

@@ -259,6 +259,30 @@ fn nothing_outside_the_folder_is_reached() {
     assert_eq!(server.terminate(), Some(0));
 }
 
+#[test]
+fn a_link_does_not_make_a_protected_file_harmless() {
+    let (scene, server) = Scene::new(None);
+    let node = scene.connect(&[]);
+    until("the node is there", &scene, || scene.is_online());
+    std::fs::write(scene.root().join(".env"), "canary").unwrap();
+    std::fs::create_dir_all(scene.root().join(".git/hooks")).unwrap();
+    for (target, name) in [(".env", "notes.md"), (".git/hooks", "src")] {
+        std::os::unix::fs::symlink(target, scene.root().join(name)).unwrap();
+    }
+    let read = scene.execute("tool_read_file", &json!({"path": "notes.md"}), 20).unwrap();
+    assert_eq!(read["result"]["error"]["code"], "HIDDEN_SECRET", "{read}");
+    let by_name = scene.execute("tool_read_file", &json!({"path": ".env"}), 0).unwrap();
+    assert_eq!(by_name["risk"]["level"], "HIGH", "its person is asked");
+    let hook = scene.execute("tool_write_file", &json!({"path": "src/pre-commit", "content": "x"}), 0).unwrap();
+    let id = hook["id"].as_str().unwrap().to_owned();
+    until("it is judged", &scene, || scene.call(&id).is_some_and(|call| call["status"] == "waiting_approval"));
+    let judged = scene.call(&id).unwrap();
+    let path = &judged["preview"]["path"];
+    assert_eq!((path, &judged["risk"]["level"]), (&json!(".git/hooks/pre-commit"), &json!("HIGH")), "{judged}");
+    drop(node);
+    assert_eq!(server.terminate(), Some(0));
+}
+
 /// Which side is killed, when: after so many milliseconds.
 fn kill_one(scene: &Scene, chance: &mut Random, server: Server, node: Node) -> (Server, Node) {
     std::thread::sleep(Duration::from_millis(chance.below(60)));

@@ -1,7 +1,7 @@
 //! What lies in a directory: at most 1 000 entries, and it says when there are more.
 
 use super::walks::{self, Seen};
-use super::{Files, ListDirectory};
+use super::{Files, ListDirectory, refuse_hidden_secret};
 use crate::Result;
 use crate::globs::Glob;
 use crate::times::rfc3339;
@@ -41,6 +41,7 @@ pub enum EntryType {
 impl Files {
     pub fn list(&self, request: &ListDirectory) -> Result<Listed> {
         let start = self.directory(&request.path)?;
+        refuse_hidden_secret(&request.path, &self.root().name_of(&start)?)?;
         let glob = request.pattern.as_deref().map(Glob::parse).transpose()?;
         let above = self.root().relative(&request.path)?;
         let above: Vec<&str> = above.split('/').filter(|name| !name.is_empty() && *name != ".").collect();

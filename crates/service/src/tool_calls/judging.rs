@@ -162,11 +162,15 @@ impl Judge {
     ) -> Result<Judgement> {
         let Fit { request, arguments, node } = fit;
         let shown = preview.as_ref();
-        let also_shown: Vec<&str> = shown.and_then(|preview| preview.diff.as_deref()).into_iter().collect();
+        let also_shown: Vec<&str> = shown
+            .into_iter()
+            .flat_map(|preview| [preview.diff.as_deref(), preview.program.as_deref()])
+            .flatten()
+            .collect();
         let known = Known {
             has_read: has_read(tx, workspace, call, request).await?,
             exists: shown.and_then(|preview| preview.exists),
-            resolved: shown.and_then(|preview| preview.program.as_deref()),
+            resolved: shown.and_then(|preview| preview.path.as_deref()),
             also_shown: &also_shown,
         };
         let Assessment { risk, reasons } = assess(request, known);
@@ -205,7 +209,8 @@ impl Judge {
             session: origin.session.as_ref(),
             tool: &call.wish.tool,
             params: &call.wish.params,
-            path: fit.request.path(),
+            // By where it really leads: a link in a folder may lead out of it.
+            path: real_path(call).or(fit.request.path()),
             is_command: fit.request.tool().is_command(),
         };
         let rules =
@@ -233,6 +238,10 @@ impl Judge {
         moving.tell(tx, &waiting, Event::approval_request(&waiting, &approval, self.now)).await?;
         Ok(waiting)
     }
+}
+
+fn real_path(call: &ToolCall) -> Option<&str> {
+    call.judgement.as_ref()?.preview.as_ref()?.path.as_deref()
 }
 
 /// What the rules say no to, as against what is not well-formed.
