@@ -162,7 +162,8 @@ impl Journal {
         self.stopped = false;
         self.length_bytes += line.len() as u64;
         self.chain = chain;
-        self.calls.append(&mut checked);
+        // One by one: `append` would build the whole map anew.
+        self.calls.extend(checked);
         Ok(())
     }
 }
