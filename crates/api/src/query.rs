@@ -34,6 +34,21 @@ pub(crate) struct InWorkspace {
     pub(crate) workspace: Option<String>,
 }
 
+/// For lists of what has a state, in one project.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ByStatus {
+    /// Only those in this state.
+    pub(crate) status: Option<String>,
+    /// 1 to 500, default 50.
+    pub(crate) limit: Option<u64>,
+    /// `next_cursor` of the page before.
+    pub(crate) cursor: Option<String>,
+    /// Where several projects that you can see have that name.
+    pub(crate) workspace: Option<String>,
+}
+
 /// For lists.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

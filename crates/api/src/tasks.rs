@@ -4,16 +4,14 @@ use crate::app::App;
 use crate::bodies::{Nothing, Posted};
 use crate::errors::Result;
 use crate::paths::{Segment, Segments};
-use crate::query::{InWorkspace, Params};
+use crate::query::{ByStatus, InWorkspace, Params};
 use crate::signed::Signed;
 use axum::Json;
 use protocol::errors::ErrorBody;
 use protocol::tasks::{Task, TaskList};
-use serde::Deserialize;
 use service::paging::Page;
 use service::projects::ProjectRef;
 use service::tasks;
-use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -21,27 +19,13 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(get)).routes(routes!(cancel))
 }
 
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct Asked {
-    /// Only those in this state.
-    status: Option<String>,
-    /// 1 to 500, default 50.
-    limit: Option<u64>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// Where several projects that you can see have that name.
-    workspace: Option<String>,
-}
-
 /// The tasks of a project, newest first.
-#[utoipa::path(get, path = "/my/projects/{project}/tasks", tag = "tasks", params(("project" = String, Path), Asked),
+#[utoipa::path(get, path = "/my/projects/{project}/tasks", tag = "tasks", params(("project" = String, Path), ByStatus),
     responses((status = 200, body = TaskList), (status = 404, body = ErrorBody, description = "PROJECT_NOT_FOUND")))]
 async fn list(
     Signed { ctx, .. }: Signed,
     Segment(id_or_name): Segment,
-    Params(query): Params<Asked>,
+    Params(query): Params<ByStatus>,
 ) -> Result<Json<TaskList>> {
     let page = Page { limit: query.limit, cursor: query.cursor };
     let project = ProjectRef { id_or_name, workspace: query.workspace };

@@ -5,7 +5,7 @@ use crate::bodies::{Posted, PostedLarge};
 use crate::errors::Result;
 use crate::messages::wait;
 use crate::paths::{Segment, Segments};
-use crate::query::{InWorkspace, Params};
+use crate::query::{ByStatus, InWorkspace, Params};
 use crate::signed::Signed;
 use axum::Json;
 use axum::http::StatusCode;
@@ -17,12 +17,10 @@ use protocol::errors::ErrorBody;
 use protocol::tool_calls::{
     AcceptCall, AvailableTool, AvailableTools, CallResult, ExecuteTool, Preview, ToolCall, ToolCallList,
 };
-use serde::Deserialize;
 use service::Ctx;
 use service::paging::Page;
 use service::projects::ProjectRef;
 use service::tool_calls::{self, Execute, Said};
-use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -83,27 +81,13 @@ async fn execute(
     Ok((status, Json(call.into())))
 }
 
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct Asked {
-    /// Only those in this state.
-    status: Option<String>,
-    /// 1 to 500, default 50.
-    limit: Option<u64>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// Where several projects that you can see have that name.
-    workspace: Option<String>,
-}
-
 /// Your calls in a project, newest first. To a node: those that it has to do with, oldest first.
-#[utoipa::path(get, path = "/my/projects/{project}/tools", tag = "tools", params(("project" = String, Path), Asked),
+#[utoipa::path(get, path = "/my/projects/{project}/tools", tag = "tools", params(("project" = String, Path), ByStatus),
     responses((status = 200, body = ToolCallList), (status = 404, body = ErrorBody, description = "PROJECT_NOT_FOUND")))]
 async fn list(
     Signed { ctx, .. }: Signed,
     Segment(id_or_name): Segment,
-    Params(query): Params<Asked>,
+    Params(query): Params<ByStatus>,
 ) -> Result<Json<ToolCallList>> {
     let project = ProjectRef { id_or_name, workspace: query.workspace };
     if is_node(&ctx) {

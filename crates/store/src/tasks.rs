@@ -29,7 +29,7 @@ impl Unfinished {
 }
 
 /// An agent that has something to do.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct QueuedFor {
     pub workspace: WorkspaceId,
     pub project: ProjectId,

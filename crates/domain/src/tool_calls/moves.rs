@@ -85,6 +85,13 @@ impl ToolCall {
         Ok(Self { outcome, ..ended })
     }
 
+    /// Its node cannot say whether it was done.
+    pub fn lost(&self, by: Deliver<'_>, now: Timestamp) -> Result<Self> {
+        self.require_delivered_to(by)?;
+        let message = "the node cannot tell whether it was done".to_owned();
+        self.ended(CallStatus::Unknown, Some(Failure { code: Code::Interrupted, message }), now)
+    }
+
     /// The call as it stands at an end, with the reason for it. One that nobody waits for is consumed by that.
     pub fn ended(&self, status: CallStatus, reason: Option<Failure>, now: Timestamp) -> Result<Self> {
         let call = self.moved(status)?;
@@ -190,6 +197,7 @@ mod tests {
             let running = call.accepted(Deliver { node: &a, attempt: 1 }, 30, now()).unwrap();
             let running = running.running(Deliver { node: &a, attempt: 1 }).unwrap();
             assert_eq!(running.brought_back(by, "{}".into(), false, now()).is_ok(), expected, "{by:?}");
+            assert_eq!(running.lost(by, now()).is_ok(), expected, "{by:?}");
         }
     }
 

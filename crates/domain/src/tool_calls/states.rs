@@ -153,11 +153,6 @@ impl CallStatus {
     pub fn proves_that_nothing_ran(self) -> bool {
         self.has_ended() && !matches!(self, Self::Completed | Self::Failed | Self::Unknown)
     }
-
-    /// Whether its node was told of it and has not told how it ended.
-    pub fn is_with_its_node(self) -> bool {
-        matches!(self, Self::Dispatched | Self::Accepted | Self::Running)
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! States of calls whose time is over. Every one of them is a column, so a restart forgets none.
 
-use super::delivering::{self, judge, woken};
+use super::delivering::{judge, woken};
 use super::judging::{Judge, Judged};
 use super::moves::{Mover, Moving};
 use crate::{Error, House, Result};
@@ -118,14 +118,14 @@ impl Operation for MoveOn {
         };
         let judged = match call.status {
             CallStatus::Proposed => self.judge.judge(tx, &moving, &call, None).await?,
-            CallStatus::WaitingApproval => self.end(tx, &moving, &call, CallStatus::Expired, nobody_decided()).await?,
+            CallStatus::WaitingApproval => moving.end(tx, &call, CallStatus::Expired, nobody_decided()).await?,
             CallStatus::Approved => match node.filter(|node| node.is_online(now)) {
-                Some(_) => delivering::dispatch(tx, &self.judge, &moving, &call).await?,
-                None => self.end(tx, &moving, &call, CallStatus::Undelivered, node_gone()).await?,
+                Some(_) => self.judge.dispatch(tx, &moving, &call).await?,
+                None => moving.end(tx, &call, CallStatus::Undelivered, node_gone()).await?,
             },
             CallStatus::Dispatched => self.remind(tx, &moving, &call, node).await?,
             CallStatus::Accepted | CallStatus::Running => {
-                self.end(tx, &moving, &call, CallStatus::Unknown, nobody_knows()).await?
+                moving.end(tx, &call, CallStatus::Unknown, nobody_knows()).await?
             }
             _ => return Ok(None),
         };
@@ -134,19 +134,6 @@ impl Operation for MoveOn {
 }
 
 impl MoveOn {
-    async fn end(
-        &self,
-        tx: &mut Tx,
-        moving: &Moving<'_>,
-        call: &ToolCall,
-        status: CallStatus,
-        why: Failure,
-    ) -> Result<Judged> {
-        let ended = call.ended(status, Some(why), moving.now)?;
-        let woken = moving.put(tx, call, &ended).await?;
-        Ok(Judged { call: ended, woken })
-    }
-
     /// What its node has not accepted has not begun. A node that is there is told again; one that is gone for long, or lets a
     /// call lie for longer than a decision holds, is given up.
     async fn remind(&self, tx: &mut Tx, moving: &Moving<'_>, call: &ToolCall, node: Option<Node>) -> Result<Judged> {
@@ -157,7 +144,7 @@ impl MoveOn {
             .as_ref()
             .is_some_and(|judgement| moving.now >= judgement.expires_at.plus_seconds(LYING_LONGEST_S));
         if !is_waited_for || lies_too_long {
-            return self.end(tx, moving, call, CallStatus::Undelivered, node_gone()).await;
+            return moving.end(tx, call, CallStatus::Undelivered, node_gone()).await;
         }
         let again = call.told_again(moving.now)?;
         moving.tell_again(tx, call, &again).await?;

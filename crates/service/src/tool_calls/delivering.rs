@@ -18,28 +18,27 @@ const OPEN_MOST: u64 = 200;
 /// What a node may bring back.
 const RESULT_LARGEST_BYTES: usize = 15 * 1024 * 1024;
 
-/// Tells the node of an approved call if it is there, after the rules were asked once more. One that is not there hears of it
-/// when it comes.
-pub(super) async fn dispatch(tx: &mut Tx, judge: &Judge, moving: &Moving<'_>, approved: &ToolCall) -> Result<Judged> {
-    let tool = NodeTool::parse(&approved.wish.tool);
-    let allowed = match tool {
-        Some(tool) => judge.require_allowed(tx, moving.workspace, approved, tool).await,
-        None => Err(Refusal::new(Code::ToolNotFound, "there is no such tool").into()),
-    };
-    if let Err(Error::Refused(refusal)) = allowed {
-        let denied = approved.ended(CallStatus::Denied, Some(refusal.into()), judge.now)?;
-        let woken = moving.put(tx, approved, &denied).await?;
-        return Ok(Judged { call: denied, woken });
+impl Judge {
+    /// Tells the node of an approved call if it is there, after the rules were asked once more. One that is not there hears of
+    /// it when it comes.
+    pub(crate) async fn dispatch(&self, tx: &mut Tx, moving: &Moving<'_>, approved: &ToolCall) -> Result<Judged> {
+        let allowed = match NodeTool::parse(&approved.wish.tool) {
+            Some(tool) => self.require_allowed(tx, moving.workspace, approved, tool).await,
+            None => Err(Refusal::new(Code::ToolNotFound, "there is no such tool").into()),
+        };
+        if let Err(Error::Refused(refusal)) = allowed {
+            return moving.end(tx, approved, CallStatus::Denied, refusal.into()).await;
+        }
+        allowed?;
+        let nodes = serving(tx, moving.workspace, approved).await?;
+        let node = nodes.iter().find(|node| Some(&node.id) == approved.delivery.node.as_ref());
+        if !node.is_some_and(|node| node.is_online(self.now)) {
+            return Ok(Judged { call: approved.clone(), woken: None });
+        }
+        let dispatched = approved.dispatched(self.now)?;
+        moving.put(tx, approved, &dispatched).await?;
+        Ok(Judged { call: dispatched, woken: None })
     }
-    allowed?;
-    let nodes = serving(tx, moving.workspace, approved).await?;
-    let node = nodes.iter().find(|node| Some(&node.id) == approved.delivery.node.as_ref());
-    if !node.is_some_and(|node| node.is_online(judge.now)) {
-        return Ok(Judged { call: approved.clone(), woken: None });
-    }
-    let dispatched = approved.dispatched(judge.now)?;
-    moving.put(tx, approved, &dispatched).await?;
-    Ok(Judged { call: dispatched, woken: None })
 }
 
 /// What a node says about a call.
@@ -178,12 +177,9 @@ impl Operation for Hear {
                 self.result(tx, &moving, &call, (*attempt, result, *broke_off)).await
             }
             Said::Unknown { attempt } => {
-                // Only of the newest telling, as everything else it says.
                 let running = self.running(tx, &moving, &call, *attempt).await?;
-                let why =
-                    Failure { code: Code::Interrupted, message: "the node cannot tell whether it was done".into() };
-                let unknown = running.ended(CallStatus::Unknown, Some(why), self.judge.now)?;
-                self.put(tx, &moving, &running, unknown).await
+                let lost = running.lost(self.by(*attempt), self.judge.now)?;
+                self.put(tx, &moving, &running, lost).await
             }
         }
     }
@@ -320,7 +316,7 @@ impl Operation for DispatchAll {
         for call in tx.scope(workspace).tool_calls().open_of_node(&self.node.id, OPEN_MOST).await? {
             if call.status == CallStatus::Approved {
                 let moving = Moving { workspace, mover: Mover::For(&call), now: self.judge.now };
-                woken.extend(dispatch(tx, &self.judge, &moving, &call).await?.woken);
+                woken.extend(self.judge.dispatch(tx, &moving, &call).await?.woken);
             }
         }
         Ok(woken)

@@ -1,7 +1,6 @@
 //! What the house thinks of a call: whether it is well-formed, whether the rules allow it, how dangerous it is, and so
 //! whether a person has to be asked.
 
-use super::delivering;
 use super::moves::Moving;
 use crate::bus::standing_of;
 use crate::policy;
@@ -11,7 +10,6 @@ use domain::approvals::{Approval, ApprovalStatus};
 use domain::digests::{Parties, Plan, Shown, digest};
 use domain::events::Event;
 use domain::ids::{ApprovalId, WorkspaceId};
-use domain::messages::Failure;
 use domain::node_tools::{NodeRequest, NodeTool, SCHEMA_VERSION};
 use domain::nodes::Node;
 use domain::policy::{Question, Source};
@@ -63,13 +61,13 @@ impl Judge {
             Ok(fit) => fit,
             Err(Error::Refused(refusal)) => {
                 let status = if is_denial(refusal.code) { CallStatus::Denied } else { CallStatus::Invalid };
-                return self.end(tx, moving, call, status, refusal.into()).await;
+                return moving.end(tx, call, status, refusal.into()).await;
             }
             Err(error) => return Err(error),
         };
         if let Some(refusal) = preview.as_ref().and_then(|preview| preview.refusal.clone()) {
             // Nobody need be asked about what the machine would refuse.
-            return self.end(tx, moving, call, CallStatus::Invalid, refusal).await;
+            return moving.end(tx, call, CallStatus::Invalid, refusal).await;
         }
         let judgement = self.judgement(tx, moving.workspace, call, &fit, preview).await?;
         let risk = judgement.risk;
@@ -82,24 +80,6 @@ impl Judge {
         }
         let waiting = self.ask(tx, moving, &validated).await?;
         Ok(Judged { call: waiting, woken: None })
-    }
-
-    /// Sends an approved call on its way.
-    pub(crate) async fn dispatch(&self, tx: &mut Tx, moving: &Moving<'_>, approved: &ToolCall) -> Result<Judged> {
-        delivering::dispatch(tx, self, moving, approved).await
-    }
-
-    async fn end(
-        &self,
-        tx: &mut Tx,
-        moving: &Moving<'_>,
-        call: &ToolCall,
-        status: CallStatus,
-        why: Failure,
-    ) -> Result<Judged> {
-        let ended = call.ended(status, Some(why), self.now)?;
-        let woken = moving.put(tx, call, &ended).await?;
-        Ok(Judged { call: ended, woken })
     }
 
     /// Whether a call is well-formed and allowed.

@@ -1,6 +1,7 @@
 //! The one way in which a call moves: row, approval, event and audit together, or not at all. Whoever waits for it goes on
 //! in the same transaction.
 
+use super::judging::Judged;
 use crate::Result;
 use crate::audit::by_house;
 use crate::tasks::transitions;
@@ -87,6 +88,13 @@ impl Moving<'_> {
     pub(crate) async fn put(&self, tx: &mut Tx, before: &ToolCall, after: &ToolCall) -> Result<Option<QueuedFor>> {
         let after = &self.step(tx, before, after).await?;
         if after.status.has_ended() { self.wake_waiter(tx, after).await } else { Ok(None) }
+    }
+
+    /// Brings a call to an end that has a reason.
+    pub(crate) async fn end(&self, tx: &mut Tx, call: &ToolCall, status: CallStatus, why: Failure) -> Result<Judged> {
+        let ended = call.ended(status, Some(why), self.now)?;
+        let woken = self.put(tx, call, &ended).await?;
+        Ok(Judged { call: ended, woken })
     }
 
     /// All of a move but what follows from it for others.

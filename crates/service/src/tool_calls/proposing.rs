@@ -57,7 +57,7 @@ pub async fn execute(ctx: &Ctx, project: ProjectRef, input: Execute) -> Result<P
     on_own_feet(async move {
         let sent = idempotency::write(&ctx, &turn, operation).await?;
         ctx.house.tool_calls().rouse();
-        woken(&ctx.house, sent.woken.map(Into::into)).await;
+        woken(&ctx.house, sent.woken).await;
         Ok(sent.proposed)
     })
     .await
@@ -94,21 +94,7 @@ pub(crate) struct Propose {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Sent {
     pub(crate) proposed: Proposed,
-    pub(crate) woken: Option<Woken>,
-}
-
-/// An agent whose turn goes on.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Woken {
-    workspace: WorkspaceId,
-    project: ProjectId,
-    agent: domain::ids::AgentId,
-}
-
-impl From<Woken> for QueuedFor {
-    fn from(woken: Woken) -> Self {
-        Self { workspace: woken.workspace, project: woken.project, agent: woken.agent }
-    }
+    pub(crate) woken: Option<QueuedFor>,
 }
 
 impl Operation for Propose {
@@ -140,7 +126,6 @@ impl Operation for Propose {
             return Ok(Sent { proposed, woken: None });
         }
         let Judged { woken, .. } = self.judge.judge(tx, &moving, &call, None).await?;
-        let woken = woken.map(|QueuedFor { workspace, project, agent }| Woken { workspace, project, agent });
         Ok(Sent { proposed, woken })
     }
 }

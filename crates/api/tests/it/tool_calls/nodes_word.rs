@@ -65,6 +65,9 @@ async fn a_node_may_refuse_break_off_and_not_know() {
     let lost = bench.execute("tool_read_file", json!({"path": "a"})).await.ok();
     bench.node.say(&lost, "result", &json!({"attempt": 1, "status": "unknown"})).await.refused(409, "CALL_MOVED_ON");
     bench.node.accept(&lost).await.ok();
+    let started = json!({"attempt": 1, "digest": lost["digest"], "started": true});
+    bench.node.say(&lost, "accept", &started).await.ok();
+    bench.node.say(&lost, "result", &json!({"attempt": 0, "status": "unknown"})).await.refused(409, "CALL_MOVED_ON");
     let unknown = json!({"attempt": 1, "status": "unknown"});
     assert_eq!(bench.node.say(&lost, "result", &unknown).await.ok()["status"], "unknown");
 }
