@@ -66,11 +66,15 @@ pub(crate) fn check(
         return Err(no("FORBIDDEN", "this node was started with --no-exec"));
     }
     if let NodeRequest::Execute(command) = &request {
-        let denied = DeniedCommands::default();
-        denied.check(&command.program, &command.args).map_err(|refusal| no("COMMAND_DENIED", refusal.message))?;
+        check_command(&command.program, &command.args)?;
     }
     check_digest(call, tool, now)?;
     Ok(request)
+}
+
+/// Refuses a program that nobody can approve.
+pub(crate) fn check_command(program: &str, args: &[String]) -> Result<(), Fault> {
+    DeniedCommands::default().check(program, args).map_err(|refusal| no("COMMAND_DENIED", refusal.message))
 }
 
 fn check_digest(call: &ToolCall, tool: NodeTool, now: Timestamp) -> Result<(), Fault> {

@@ -78,7 +78,7 @@ impl Launcher {
     }
 }
 
-/// What the kernel does for us beyond what we insist on; shown when the node starts.
+/// What the kernel does for us beyond what we insist on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Confinement {
     /// TCP is refused by Landlock too, not only by the filter of system calls.

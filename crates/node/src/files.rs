@@ -18,7 +18,7 @@ use std::fs::File;
 use std::io::Read;
 
 /// As much as is read or written at once.
-pub const CONTENT_LIMIT_BYTES: u64 = 10_000_000;
+pub const CONTENT_LIMIT_BYTES: u64 = domain::node_tools::CONTENT_LARGEST_BYTES as u64;
 
 /// The files of one root.
 pub struct Files {

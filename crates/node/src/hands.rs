@@ -176,6 +176,10 @@ impl Hands {
         }
         if call.preview.is_some() && !request.tool().only_looks() {
             let present = self.look(call).map_err(refused)?;
+            if let (NodeRequest::Execute(command), Some(found)) = (&request, &present.program) {
+                // A harmless name may be a link to another program.
+                checks::check_command(found, &command.args).map_err(refused)?;
+            }
             let same = |shown: &Preview| {
                 let Preview { path, base_sha256, program, cwd, environment, .. } = shown;
                 (path, base_sha256, program, cwd, environment)

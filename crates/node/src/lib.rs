@@ -12,7 +12,6 @@ mod daemon;
 mod directories;
 mod errors;
 pub mod files;
-mod globs;
 mod hands;
 mod hashes;
 mod houses;

@@ -42,7 +42,8 @@ impl Operation for List {
     }
 }
 
-/// Removes a node: its tokens end at once, and its key opens nothing any more. Whoever paired it may, and an admin.
+/// Removes a node: its tokens end at once, and its key opens nothing any more. Whoever paired it may; one that
+/// serves a workspace, an admin of it, too.
 pub async fn remove(ctx: &Ctx, id_or_name: &str) -> Result<()> {
     ctx.caller.require_person()?;
     let operation = Remove { caller: ctx.caller.clone(), id_or_name: id_or_name.to_owned(), now: ctx.now() };

@@ -16,7 +16,7 @@ pub(super) fn say(text: &str) {
 
 pub(super) fn show_code(code: &str) {
     say(&format!(
-        "to let this machine in, confirm the code {code}: in the console, or with `longhouse pair confirm {code}`"
+        "to let this machine in, confirm the code {code} where you are signed in: `longhouse pair confirm {code}`"
     ));
 }
 

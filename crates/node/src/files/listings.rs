@@ -2,9 +2,9 @@
 
 use super::walks::{self, Seen};
 use super::{Files, ListDirectory, refuse_hidden_secret};
-use crate::Result;
-use crate::globs::Glob;
 use crate::times::rfc3339;
+use crate::{Error, Result};
+use domain::node_tools::Glob;
 use rustix::fs::FileType;
 use serde::Serialize;
 
@@ -42,7 +42,8 @@ impl Files {
     pub fn list(&self, request: &ListDirectory) -> Result<Listed> {
         let start = self.directory(&request.path)?;
         refuse_hidden_secret(&request.path, &self.root().name_of(&start)?)?;
-        let glob = request.pattern.as_deref().map(Glob::parse).transpose()?;
+        let glob = request.pattern.as_deref().map(|text| Glob::parse("pattern", text)).transpose();
+        let glob = glob.map_err(|_| Error::InvalidArgument("the pattern is not one"))?;
         let above = self.root().relative(&request.path)?;
         let above: Vec<&str> = above.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
         let mut files = Vec::new();

@@ -1,7 +1,7 @@
 //! What the file tools do when nobody means harm.
 
 use super::scenes::{NOW_MS, Scene, mode, writing};
-use node::files::{Encoding, EntryType, ListDirectory, WriteFile, WriteMode};
+use node::files::{CONTENT_LIMIT_BYTES, Encoding, EntryType, ListDirectory, WriteFile, WriteMode};
 use node::{Error, Failure, Files, Mark, Root, Sha256};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
@@ -24,16 +24,17 @@ fn a_file_is_read_as_text_or_as_bytes_with_its_hash() {
 #[test]
 fn a_long_file_is_cut_at_a_character_and_says_so() {
     let scene = Scene::new();
-    scene.put("just", &"x".repeat(10_000_000));
+    let most = usize::try_from(CONTENT_LIMIT_BYTES).unwrap();
+    scene.put("just", &"x".repeat(most));
     assert!(!scene.files.read("just").unwrap().truncated);
-    let long = format!("x{}", "ü".repeat(5_000_000));
+    let long = format!("x{}", "ü".repeat(most / 2));
     scene.put("long", &long);
     let read = scene.files.read("long").unwrap();
     assert!(read.truncated);
     assert_eq!(read.encoding, Encoding::Utf8);
-    assert_eq!((read.content.len(), read.size), (9_999_999, 10_000_001));
+    assert_eq!((read.content.len(), read.size), (most - 1, most as u64 + 1));
     assert_eq!(read.sha256, Some(Sha256::of(long.as_bytes())));
-    let error = scene.files.prepare_write(&writing("new", &"x".repeat(10_000_001))).unwrap_err();
+    let error = scene.files.prepare_write(&writing("new", &"x".repeat(most + 1))).unwrap_err();
     assert_eq!(error.code(), "TOO_LARGE");
 }
 

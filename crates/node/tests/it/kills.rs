@@ -1,27 +1,12 @@
 //! A node that is killed in the middle of writing leaves each file old or new, and what it left half-made goes at the next start.
 
-use super::scenes::{NOW_MS, Scene, writing};
+use super::scenes::Scene;
 use node::{Files, Mark, Root, StateDirectory};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const SIZE: usize = 300_000;
 const NAMES: [&str; 3] = ["one", "two", "three"];
-
-/// The part of the killed. Started by the test below, with a folder to work in.
-#[test]
-#[ignore = "runs until it is killed; started by the test of kills"]
-fn writes_until_it_is_killed() {
-    let Some(folder) = std::env::var_os("LONGHOUSE_KILL_FOLDER").map(std::path::PathBuf::from) else { return };
-    let state = StateDirectory::open(&folder.join("state")).unwrap();
-    let files = Files::new(Root::open(&folder.join("work")).unwrap(), Mark::open(&state).unwrap());
-    for turn in 0.. {
-        for name in NAMES {
-            let letter = if turn % 2 == 0 { "a" } else { "b" };
-            files.prepare_write(&writing(name, &letter.repeat(SIZE))).unwrap().commit(NOW_MS).unwrap();
-        }
-    }
-}
 
 #[test]
 fn a_sudden_kill_leaves_every_file_whole() {
@@ -34,9 +19,9 @@ fn a_sudden_kill_leaves_every_file_whole() {
     let mut halves = 0;
     let mut letters = std::collections::BTreeSet::new();
     for round in 0..40_u64 {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "it::kills::writes_until_it_is_killed", "--ignored"])
-            .env("LONGHOUSE_KILL_FOLDER", folder.path())
+        let mut child = Command::new(env!("CARGO_BIN_EXE_longhouse-confined"))
+            .arg("--write-until-killed")
+            .arg(folder.path())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
