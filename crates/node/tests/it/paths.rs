@@ -166,7 +166,7 @@ fn pipes_sockets_and_devices_are_refused_at_once_and_left_alone() {
         }
         assert!(path(name).symlink_metadata().is_ok());
     }
-    assert!(begun.elapsed().as_secs() < 5);
+    assert!(begun.elapsed().as_secs() < 60);
     // The same without our care would wait for somebody to write into the pipe.
     let (tell, told) = std::sync::mpsc::channel();
     let pipe = path("pipe");
