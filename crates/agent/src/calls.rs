@@ -1,8 +1,13 @@
 //! Making the calls of a step, one after another.
+//!
+//! A call that outlives its turn is made of a step that is on record, so that whoever finds the turn cut off knows what to wait
+//! for. If the first open call of such a step outlives the turn, then no other was made whose result is not kept: the turn
+//! may begin again.
 
 use crate::cuts::{RESULT_LARGEST_BYTES, bounded};
 use crate::host::{Called, KeptCall, Stopped, ToolHost};
 use crate::proposals::{not_made, proposed};
+use crate::retries::Heard;
 
 /// How far it came.
 #[derive(Debug, PartialEq)]
@@ -14,36 +19,74 @@ pub(crate) enum Made {
     Stopped(Stopped),
 }
 
-pub(crate) fn is_open(call: &KeptCall) -> bool {
-    call.result.is_none()
+/// The step that a turn is at.
+pub(crate) struct AtWork {
+    pub(crate) calls: Vec<KeptCall>,
+    /// What it comes from, until it is kept.
+    pub(crate) heard: Option<Heard>,
+    /// The calls as they were kept last.
+    kept: Vec<KeptCall>,
 }
 
-/// Makes those that have no result yet, in order, so that a later one may rely on what an earlier one did.
-pub(crate) async fn make<H: ToolHost>(host: &H, calls: &mut [KeptCall]) -> Made {
-    for index in 0..calls.len() {
-        let call = &mut calls[index];
-        if !is_open(call) {
-            continue;
+impl AtWork {
+    pub(crate) fn new(heard: Heard, calls: Vec<KeptCall>) -> Self {
+        Self { heard: Some(heard), kept: Vec::new(), calls }
+    }
+
+    /// One that a turn left open when it was parked or cut off.
+    pub(crate) fn left(calls: Vec<KeptCall>) -> Self {
+        Self { heard: None, kept: calls.clone(), calls }
+    }
+
+    pub(crate) fn is_kept(&self) -> bool {
+        self.heard.is_none() && self.calls == self.kept
+    }
+
+    pub(crate) fn note_kept(&mut self) {
+        self.kept.clone_from(&self.calls);
+    }
+
+    /// The next that has no result yet, from there on.
+    pub(crate) fn next_open(&self, from: usize) -> Option<usize> {
+        (from..self.calls.len()).find(|index| is_open(&self.calls[*index]))
+    }
+
+    /// Whether this call may only be made of a step that is on record as it is now.
+    pub(crate) fn has_to_be_kept_before<H: ToolHost>(&self, index: usize, host: &H) -> bool {
+        let outlives = |call: &KeptCall| host.outlives_turn(&call.tool);
+        let mut fresh = self.calls.iter().zip(&self.kept).filter(|(now, kept)| now != kept).map(|(now, _)| now);
+        if outlives(&self.calls[index]) {
+            self.heard.is_some() || fresh.any(|call| !outlives(call))
+        } else {
+            self.heard.is_none() && fresh.any(outlives)
         }
-        let proposed = match proposed(call) {
+    }
+
+    /// Makes one; answers how it stands if that is the last for now.
+    pub(crate) async fn make<H: ToolHost>(&mut self, index: usize, host: &H) -> Option<Made> {
+        let proposed = match proposed(&self.calls[index]) {
             Ok(proposed) => proposed,
             Err(why) => {
-                call.result = Some(not_made(why));
-                continue;
+                self.calls[index].result = Some(not_made(why));
+                return None;
             }
         };
         match host.call(&proposed).await {
             Ok(Called::Answered { content, is_error }) => {
-                call.result = Some((bounded(content, RESULT_LARGEST_BYTES), is_error));
+                self.calls[index].result = Some((bounded(content, RESULT_LARGEST_BYTES), is_error));
+                None
             }
-            Ok(Called::Waits) => return Made::Waits,
+            Ok(Called::Waits) => Some(Made::Waits),
             Err(stopped) => {
-                close(&mut calls[index..], &stopped);
-                return Made::Stopped(stopped);
+                close(&mut self.calls[index..], &stopped);
+                Some(Made::Stopped(stopped))
             }
         }
     }
-    Made::All
+}
+
+pub(crate) fn is_open(call: &KeptCall) -> bool {
+    call.result.is_none()
 }
 
 /// What earlier calls did has happened: it stays readable, with a word on those that did not come to an end.

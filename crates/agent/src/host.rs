@@ -70,6 +70,9 @@ pub trait ToolHost: Send + Sync {
     /// Checks a call against the policy and makes it.
     fn call(&self, call: &ProposedCall) -> impl Future<Output = Result<Called, Stopped>> + Send;
 
+    /// Whether calls of this tool go on when the turn is cut off. They are made of steps that are kept already.
+    fn outlives_turn(&self, tool: &str) -> bool;
+
     /// Sets money aside for one call of the model.
     fn set_aside(&self, prompt_tokens: u64, max_tokens: u64) -> impl Future<Output = Result<Ticket, Stopped>> + Send;
 

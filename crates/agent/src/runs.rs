@@ -3,7 +3,7 @@
 //! Whatever way a turn ends, each ticket is settled once: with the step it belongs to, with the answer that is handed
 //! back, or by itself.
 
-use crate::calls::{self, Made};
+use crate::calls::{self, AtWork, Made};
 use crate::host::{KeptCall, Step, Stopped, ToolHost};
 use crate::proposals::{self, Wish};
 use crate::retries::{self, Heard};
@@ -46,12 +46,30 @@ impl<H: ToolHost> Run<'_, H> {
 
     /// A turn that begins again goes on with the calls that waited, and with no other.
     async fn finish_kept_step(&mut self) -> Result<Option<End>, Stopped> {
-        let Some(step) = self.turn.steps.last_mut().filter(|step| step.calls.iter().any(calls::is_open)) else {
-            return Ok(None);
-        };
-        let before = step.calls.clone();
-        let made = calls::make(self.host, &mut step.calls).await;
-        let kept = if step.calls == before { Ok(()) } else { self.host.keep_results(&step.calls).await };
+        match self.turn.steps.last().filter(|step| step.calls.iter().any(calls::is_open)) {
+            Some(step) => {
+                let left = AtWork::left(step.calls.clone());
+                self.work_off(left).await
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Makes the calls of a step, in order, so that a later one may rely on what an earlier one did, and keeps what came of
+    /// them.
+    async fn work_off(&mut self, mut step: AtWork) -> Result<Option<End>, Stopped> {
+        let (mut made, mut from) = (Made::All, 0);
+        while let Some(index) = step.next_open(from) {
+            if step.has_to_be_kept_before(index, self.host) {
+                self.keep(&mut step).await?;
+            }
+            if let Some(last) = step.make(index, self.host).await {
+                made = last;
+                break;
+            }
+            from = index + 1;
+        }
+        let kept = if step.is_kept() { Ok(()) } else { self.keep(&mut step).await };
         match made {
             Made::Stopped(stopped) => Err(stopped),
             Made::Waits => kept.map(|()| Some(End::Parked)),
@@ -93,14 +111,8 @@ impl<H: ToolHost> Run<'_, H> {
         match wish {
             Wish::Answer { truncated } => Ok(Some(End::Replied(self.answer(heard, truncated)))),
             Wish::Calls => {
-                let mut calls = proposals::propose(&heard.reply.calls, tools, &self.turn.steps);
-                let made = calls::make(self.host, &mut calls).await;
-                let kept = self.keep(heard, calls).await;
-                match made {
-                    Made::Stopped(stopped) => Err(stopped),
-                    Made::Waits => kept.map(|()| Some(End::Parked)),
-                    Made::All => kept.map(|()| None),
-                }
+                let calls = proposals::propose(&heard.reply.calls, tools, &self.turn.steps);
+                self.work_off(AtWork::new(heard, calls)).await
             }
         }
     }
@@ -111,8 +123,21 @@ impl<H: ToolHost> Run<'_, H> {
         Answer { text: heard.reply.text, model, ticket: heard.ticket, usage, truncated }
     }
 
+    /// Keeps a step as it is now: whole if it is new, else what has come of its calls.
+    async fn keep(&mut self, step: &mut AtWork) -> Result<(), Stopped> {
+        match step.heard.take() {
+            Some(heard) => self.keep_new(heard, step.calls.clone()).await?,
+            None => self.host.keep_results(&step.calls).await?,
+        }
+        if let Some(own) = self.turn.steps.last_mut() {
+            own.calls.clone_from(&step.calls);
+        }
+        step.note_kept();
+        Ok(())
+    }
+
     /// A host that refuses to keep a step has not settled its call either.
-    async fn keep(&mut self, heard: Heard, calls: Vec<KeptCall>) -> Result<(), Stopped> {
+    async fn keep_new(&mut self, heard: Heard, calls: Vec<KeptCall>) -> Result<(), Stopped> {
         let outcome = heard.outcome();
         let usage = heard.usage.unwrap_or_default();
         let (text, ticket) = (heard.reply.text, heard.ticket);

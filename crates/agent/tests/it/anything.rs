@@ -106,10 +106,12 @@ proptest! {
         refusing in any_refusals(),
         history in any_history(),
         steps in any_steps(),
+        lasting in prop::sample::subsequence(vec!["note.write", "note_read"], 0..=2),
         window_tokens in prop_oneof![Just(100_000_u64), 0..12_000_u64],
     ) {
         let house = House::new(scenes).with_results(results);
         house.state().refusing = refusing.clone();
+        house.state().lasting = lasting;
         let before = steps.len();
         let open = steps.last().is_some_and(|step| step.calls.iter().any(|call| call.result.is_none()));
         let turn = Turn { history, steps, window_tokens, steps_most: STEPS_MOST, ..turn(&house) };

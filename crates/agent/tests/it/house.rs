@@ -46,6 +46,8 @@ pub(crate) struct State {
     pub(crate) offers: VecDeque<Vec<Tool>>,
     /// Methods that refuse, and at which time they are asked.
     pub(crate) refusing: Vec<(Method, usize)>,
+    /// Tools whose calls go on when the turn is cut off.
+    pub(crate) lasting: Vec<&'static str>,
     pub(crate) events: Vec<Event>,
     asked_methods: Vec<Method>,
     offered: Vec<Tool>,
@@ -94,9 +96,10 @@ impl House {
             End::Replied(answer) => assert_eq!(open, std::slice::from_ref(&answer.ticket)),
             End::Parked | End::Failed(_) => assert_eq!(open, []),
         }
-        let steps = self.steps();
+        let steps = self.steps_at_the_end();
+        let lost_results = self.state().refusing.iter().any(|(method, _)| *method == Method::KeepResults);
         for (index, step) in steps.iter().enumerate() {
-            let may_wait = end == End::Parked && index + 1 == steps.len();
+            let may_wait = (end == End::Parked || lost_results) && index + 1 == steps.len();
             assert!(may_wait || step.calls.iter().all(|call| call.result.is_some()), "{step:?}");
         }
         end
@@ -112,6 +115,44 @@ impl House {
 
     pub(crate) fn steps(&self) -> Vec<Step> {
         self.found(|event| if let Event::Kept(step) = event { Some(step.clone()) } else { None })
+    }
+
+    /// The steps with what was kept of their calls later.
+    fn steps_at_the_end(&self) -> Vec<Step> {
+        let mut steps: Vec<Step> = Vec::new();
+        for event in &self.state().events {
+            match event {
+                Event::Kept(step) => steps.push(step.clone()),
+                Event::KeptResults(calls) => {
+                    if let Some(step) = steps.last_mut() {
+                        step.calls.clone_from(calls);
+                    }
+                }
+                _ => {}
+            }
+        }
+        steps
+    }
+
+    /// What a house that was cut off at any moment would find: if the first open call of the newest kept step is one that
+    /// lasts, no other was made since whose result is lost.
+    fn assert_may_begin_again_after(&self, call: &ProposedCall) {
+        let state = self.state();
+        let is_lasting = |tool: &str| state.lasting.contains(&tool);
+        let place = state.events.iter().rposition(|event| matches!(event, Event::Kept(_) | Event::KeptResults(_)));
+        let kept = place.map(|place| match &state.events[place] {
+            Event::Kept(step) => step.calls.clone(),
+            Event::KeptResults(calls) => calls.clone(),
+            _ => unreachable!("looked for above"),
+        });
+        let own = kept.filter(|calls| calls.iter().any(|kept| kept.id == call.id));
+        if is_lasting(&call.tool) && state.last_reply.is_some() {
+            assert!(own.is_some(), "{call:?} is made of a step that nobody kept");
+        }
+        let Some(first) = own.and_then(|calls| calls.into_iter().find(|call| call.result.is_none())) else { return };
+        let since = state.events[place.unwrap_or(0)..].iter();
+        let lost = since.filter(|event| matches!(event, Event::Called(made) if !is_lasting(&made.tool))).count();
+        assert!(!is_lasting(&first.tool) || lost == 0, "begun again, {call:?} would be made twice");
     }
 
     pub(crate) fn outcomes(&self) -> Vec<Outcome> {
@@ -203,8 +244,13 @@ impl ToolHost for House {
         if self.state().last_reply.is_some() {
             assert!(self.state().offered.iter().any(|tool| tool.name == call.tool), "{call:?} was not on offer");
         }
+        self.assert_may_begin_again_after(call);
         self.refused(Method::Call)?;
         Ok(self.state().results.pop_front().unwrap_or_else(|| super::scenes::answered("ok")))
+    }
+
+    fn outlives_turn(&self, tool: &str) -> bool {
+        self.state().lasting.contains(&tool)
     }
 
     async fn set_aside(&self, prompt_tokens: u64, max_tokens: u64) -> Result<Ticket, Stopped> {

@@ -77,3 +77,34 @@ async fn a_house_that_stops_a_turn_begun_again_finds_what_was_done_kept() {
     let house = House::new([]).refusing(Method::KeepResults, 1);
     assert_eq!(house.run(begun_again(&house, vec![kept("c1", None)])).await, End::Failed(refusal()));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_step_is_on_record_before_a_call_that_outlives_the_turn() {
+    let calls = [("c1", "note_read"), ("c2", "note.write"), ("c3", "note.write"), ("c4", "note_read")];
+    let house = House::new([asks_for(&calls.map(|(id, tool)| call(id, tool, "{}"))), says("done")]).with_results(
+        ["one", "two", "three", "four"].map(answered),
+    );
+    house.state().lasting = vec!["note.write"];
+    assert!(matches!(house.run(turn(&house)).await, End::Replied(_)));
+    let story: Vec<String> = house.found(|event| match event {
+        Event::Called(call) => Some(format!("call {}", call.id)),
+        Event::Kept(step) => Some(format!("keep {}", open(&step.calls))),
+        Event::KeptResults(calls) => Some(format!("results {}", open(calls))),
+        _ => None,
+    });
+    let expected = ["call c1", "keep c2 c3 c4", "call c2", "call c3", "results c4", "call c4", "results "];
+    assert_eq!(story, expected);
+}
+
+fn open(calls: &[KeptCall]) -> String {
+    let open: Vec<&str> = calls.iter().filter(|call| call.result.is_none()).map(|call| call.id.as_str()).collect();
+    open.join(" ")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_house_that_does_not_keep_the_step_sees_no_call_that_outlives_it() {
+    let house = House::new([asks_for(&[call("c1", "note.write", "{}")])]).refusing(Method::Keep, 1);
+    house.state().lasting = vec!["note.write"];
+    assert_eq!(house.run(turn(&house)).await, End::Failed(refusal()));
+    assert!(house.calls().is_empty());
+}

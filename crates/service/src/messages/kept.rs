@@ -2,7 +2,7 @@
 
 use crate::Result;
 use domain::events::Event;
-use domain::ids::MessageId;
+use domain::ids::{MessageId, WorkspaceId};
 use domain::messages::{Author, Message, Role};
 use domain::participants::Participant;
 use domain::sessions::Session;
@@ -55,4 +55,11 @@ pub(crate) async fn append(tx: &mut Tx, session: &mut Session, message: Message)
         tx.scope(&workspace).events().append(&id, &mut session.counters, &event);
     }
     Ok(number)
+}
+
+/// The newest step of a task's turn that asked for tools.
+pub(crate) async fn newest_step(tx: &mut Tx, workspace: &WorkspaceId, task: &Task) -> Result<Option<Message>> {
+    let range = (task.talk.message_number, u64::MAX >> 1);
+    let said = tx.scope(workspace).messages(&task.session).of_task(&task.id, range).await?;
+    Ok(said.into_iter().rfind(|message| message.role == Role::Assistant && !message.calls.is_empty()))
 }

@@ -1,10 +1,11 @@
 //! Tasks that nobody works on any more, or for too long: they end as failed, and history says why.
 
-use super::transitions::{Mover, put_in};
+use super::transitions::{Mover, put, put_in};
 use crate::messages::kept;
 use crate::{Error, House, Result};
 use domain::ids::{MessageId, ProjectId, TaskId, WorkspaceId};
 use domain::messages::Failure;
+use domain::node_tools::NodeTool;
 use domain::tasks::{Task, TaskStatus, interrupted};
 use domain::times::Timestamp;
 use store::{Operation, Tx};
@@ -13,11 +14,15 @@ use store::{Operation, Tx};
 pub(crate) type Place = (WorkspaceId, ProjectId, TaskId);
 
 /// Fails what an earlier process of this data directory left running, so that nothing runs twice. What was queued or
-/// waiting is left as it is.
+/// waiting is left as it is, and what was about to wait for calls on people's machines goes on with what comes of them.
 pub(crate) async fn recover(house: &House) -> Result<()> {
     let held = house.store().read(Held { holder: house.holder().to_owned() }).await?;
     let mut failed = 0_u64;
     for place in held {
+        let turn = place.0.clone();
+        if house.store().write(&turn, Park { place: place.clone(), now: house.now() }).await? {
+            continue;
+        }
         failed += u64::from(fail(house, place, &[TaskStatus::Running], interrupted()).await?.is_some());
     }
     if failed > 0 {
@@ -48,6 +53,37 @@ impl Operation for Held {
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Place>> {
         Ok(tx.tasks_held_by(&self.holder).await?)
+    }
+}
+
+/// Parks a task that was cut off in the middle of calls that go on without it.
+struct Park {
+    place: Place,
+    now: Timestamp,
+}
+
+impl Operation for Park {
+    /// Whether it could be.
+    type Output = bool;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool> {
+        let (workspace, project, id) = &self.place;
+        let found = tx.scope(workspace).tasks().get(project, id).await?;
+        let Some(before) = found.filter(|task| task.status == TaskStatus::Running) else { return Ok(false) };
+        let step = kept::newest_step(tx, workspace, &before).await?;
+        // What comes before the first open call is kept; the call itself is made once, however often it is asked for.
+        let open = step.and_then(|step| step.calls.into_iter().find(|call| call.result.is_none()));
+        if open.is_none_or(|call| NodeTool::parse(&call.tool).is_none()) {
+            return Ok(false);
+        }
+        let Some(parked) = before.parked() else { return Ok(false) };
+        put(tx, workspace, &before, &parked, Mover::House, self.now).await?;
+        let calls = tx.scope(workspace).tool_calls().of_task(id).await?;
+        if let Some(resumed) = parked.resumed().filter(|_| calls.iter().all(|call| call.status.has_ended())) {
+            put(tx, workspace, &parked, &resumed, Mover::House, self.now).await?;
+        }
+        Ok(true)
     }
 }
 

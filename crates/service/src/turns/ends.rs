@@ -236,6 +236,25 @@ impl Operation for Leave {
         Settlement::put(tx, settlement.as_ref(), self.now).await?;
         let Some(ended) = tx.scope(workspace).tasks().get(&task.project, &task.id).await? else { return Ok(()) };
         let ending = kept::ending(&ended, id.clone(), shown.clone(), self.now);
-        leave(tx, workspace, &ended, Message { calls: made.clone(), ..ending }).await
+        let calls = self.put_into_step(tx, made.clone()).await?;
+        leave(tx, workspace, &ended, Message { calls, ..ending }).await
+    }
+}
+
+impl Leave {
+    /// What came of calls of a step that is kept already belongs there; gives the others.
+    async fn put_into_step(&self, tx: &mut Tx, made: Vec<ToolUse>) -> Result<Vec<ToolUse>> {
+        let Place { workspace, task } = &self.place;
+        let step = if made.is_empty() { None } else { kept::newest_step(tx, workspace, task).await? };
+        let Some(mut step) = step else { return Ok(made) };
+        let is_own = |made: &ToolUse| step.calls.iter().any(|call| call.id == made.id);
+        let (own, others): (Vec<ToolUse>, Vec<ToolUse>) = made.into_iter().partition(is_own);
+        for made in own {
+            if let Some(call) = step.calls.iter_mut().find(|call| call.id == made.id) {
+                call.result = made.result;
+            }
+        }
+        tx.scope(workspace).messages(&task.session).save_calls(&step).await?;
+        Ok(others)
     }
 }

@@ -26,6 +26,7 @@ use domain::ids::{MessageId, WorkspaceId};
 use domain::ledger::CallEnd;
 use domain::messages::{MadeBy, Message, Role, ToolResult, ToolUse};
 use domain::money::Micros;
+use domain::node_tools::NodeTool;
 use domain::prices::Usage;
 use domain::roles::Role as UserRole;
 use domain::tasks::{Task, TaskStatus, has_ended, queue_full};
@@ -237,6 +238,10 @@ impl ToolHost for Host {
         Ok(called)
     }
 
+    fn outlives_turn(&self, tool: &str) -> bool {
+        NodeTool::parse(tool).is_some()
+    }
+
     async fn set_aside(&self, prompt_tokens: u64, max_tokens: u64) -> Result<Ticket, Stopped> {
         let call = ReserveCall {
             workspace: self.workspace.clone(),
@@ -300,7 +305,9 @@ impl ToolHost for Host {
 
     async fn keep_results(&self, calls: &[KeptCall]) -> Result<(), Stopped> {
         let keep = KeepResults { place: ends::place(self), calls: uses(calls), now: self.house.now() };
-        self.house.store().write(&self.workspace, keep).await.map_err(stopped)
+        self.house.store().write(&self.workspace, keep).await.map_err(stopped)?;
+        self.lock().made.clear();
+        Ok(())
     }
 
     async fn keep_summary(&self, text: String, up_to: u64, ticket: Ticket, usage: Usage) -> Result<(), Stopped> {

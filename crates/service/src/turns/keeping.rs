@@ -7,7 +7,7 @@ use crate::messages::kept;
 use crate::tool_calls::{Mover, Moving};
 use crate::{Error, Result};
 use domain::Refusal;
-use domain::messages::{Message, Role, ToolUse};
+use domain::messages::{Message, ToolUse};
 use domain::node_tools::NodeTool;
 use domain::sessions::Session;
 use domain::times::Timestamp;
@@ -79,10 +79,7 @@ impl Operation for KeepResults {
     async fn run(&self, tx: &mut Tx) -> Result<()> {
         let Place { workspace, task } = &self.place;
         require_running(tx, workspace, task).await?;
-        let range = (task.talk.message_number, u64::MAX >> 1);
-        let said = tx.scope(workspace).messages(&task.session).of_task(&task.id, range).await?;
-        let step = said.into_iter().rfind(|message| message.role == Role::Assistant && !message.calls.is_empty());
-        let Some(step) = step else { return Ok(()) };
+        let Some(step) = kept::newest_step(tx, workspace, task).await? else { return Ok(()) };
         let step = Message { calls: self.calls.clone(), ..step };
         tx.scope(workspace).messages(&task.session).save_calls(&step).await?;
         consume(tx, &self.place, &self.calls, self.now).await
