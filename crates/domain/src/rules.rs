@@ -3,6 +3,7 @@
 use crate::capabilities::ToolSet;
 use crate::ids::{UserId, WorkspaceId};
 use crate::money::Micros;
+use crate::nodes::{Node, Serves};
 use crate::roles::{Right, Role, RoleRules};
 use crate::skills::Skill;
 use crate::workspaces::{Binding, Identity, ToolRules, WorkspaceSettings, is_reserved, personal_defaults};
@@ -125,6 +126,12 @@ pub struct Rules {
 impl Rules {
     pub fn has_role(&self, role: &Role) -> bool {
         role.is_built_in() || self.house.roles.contains_key(role.as_str())
+    }
+
+    /// Whether a node may work: one that serves the members of a workspace has to be listed there.
+    pub fn lets_serve(&self, node: &Node) -> bool {
+        let listed = self.part(&node.workspace, |settings| settings.nodes.as_ref());
+        node.serves != Serves::Members || listed.is_some_and(|names| names.contains(&node.name))
     }
 
     /// What a workspace sets: everybody's own follow the template.

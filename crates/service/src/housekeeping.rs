@@ -27,6 +27,7 @@ pub async fn run(house: House) {
         worker_spaces::count_alerts(&house),
         nodes::tell_of_the_gone(&house),
         tool_calls::end_overdue_calls(&house),
+        tool_calls::follow_rights(&house),
         purge(&house),
     );
 }

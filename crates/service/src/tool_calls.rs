@@ -6,6 +6,7 @@ mod judging;
 mod moves;
 mod offering;
 mod proposing;
+mod reconsidering;
 mod waiting;
 
 pub use deadlines::{Alarm, end_overdue_calls, end_overdue_calls_once};
@@ -17,6 +18,7 @@ pub(crate) use offering::of_own_agent;
 pub use offering::{Offer, available};
 pub(crate) use proposing::execute_for;
 pub use proposing::{Execute, Proposed, execute};
+pub use reconsidering::{follow_rights, reconsider};
 pub use waiting::wait;
 pub(crate) use waiting::wait_for_progress;
 

@@ -66,6 +66,7 @@ pub use shared::{Condition, WriterFigures};
 pub use snapshots::FrozenEntry;
 pub use store::{Options, Storage, Store};
 pub use tasks::{QueuedFor, Unfinished};
+pub use tool_calls::ToolCallPlace;
 pub use tx::Tx;
 pub use users::KnownUser;
 pub use workspaces::{Grant, WorkspaceRow};

@@ -271,14 +271,18 @@ impl ToolCalls<'_> {
     }
 }
 
+/// Where a call is.
+pub type ToolCallPlace = (WorkspaceId, ProjectId, ToolCallId);
+
+fn read_place(mut row: Row) -> Result<ToolCallPlace> {
+    let (workspace, project) = (WorkspaceId::from_trusted(row.text()?), ProjectId::from_trusted(row.text()?));
+    Ok((workspace, project, ToolCallId::from_trusted(row.text()?)))
+}
+
 /// The house's own view, for what it does by itself.
 impl Tx {
     /// Calls whose state is over.
-    pub async fn tool_calls_overdue(
-        &mut self,
-        now: Timestamp,
-        limit: u64,
-    ) -> Result<Vec<(WorkspaceId, ProjectId, ToolCallId)>> {
+    pub async fn tool_calls_overdue(&mut self, now: Timestamp, limit: u64) -> Result<Vec<ToolCallPlace>> {
         let rows = self
             .query(
                 "SELECT workspace, project, id FROM tool_calls WHERE deadline_at IS NOT NULL AND deadline_at <= $1
@@ -286,11 +290,19 @@ impl Tx {
                 params![now, limit],
             )
             .await?;
-        let read = |mut row: Row| {
-            let (workspace, project) = (WorkspaceId::from_trusted(row.text()?), ProjectId::from_trusted(row.text()?));
-            Ok((workspace, project, ToolCallId::from_trusted(row.text()?)))
-        };
-        rows.into_iter().map(read).collect()
+        rows.into_iter().map(read_place).collect()
+    }
+
+    /// Calls that have not ended, by their ids, after one.
+    pub async fn tool_calls_open(&mut self, after: &str, limit: u64) -> Result<Vec<ToolCallPlace>> {
+        let rows = self
+            .query(
+                "SELECT workspace, project, id FROM tool_calls WHERE deadline_at IS NOT NULL AND id > $1
+                  ORDER BY id LIMIT $2",
+                params![after, limit],
+            )
+            .await?;
+        rows.into_iter().map(read_place).collect()
     }
 
     /// When the next state of a call is over.

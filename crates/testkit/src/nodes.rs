@@ -18,11 +18,22 @@ pub struct HandNode<'w> {
 impl World {
     /// A node that its person's token let in, and that has been heard of.
     pub async fn hand_node(&self, owner: &str, name: &str, project: &str) -> HandNode<'_> {
-        let body = json!({"name": name, "project": project, "root_label": "work", "key_hash": KEY_HASH});
+        self.let_in(owner, json!({"name": name, "project": project})).await
+    }
+
+    /// One that serves the members of a workspace.
+    pub async fn hand_node_for(&self, admin: &str, name: &str, workspace: &str) -> HandNode<'_> {
+        self.let_in(admin, json!({"name": name, "workspace": workspace})).await
+    }
+
+    async fn let_in(&self, owner: &str, mut body: Value) -> HandNode<'_> {
+        body["root_label"] = json!("work");
+        body["key_hash"] = json!(KEY_HASH);
         let node = self.post("/nodes/pair", &body).by(owner).send().await.ok()["node"].clone();
         let signed_in = self.post("/nodes/pair", &json!({"node": node["id"], "key": KEY})).send().await.ok();
         let token = signed_in["token"].as_str().unwrap_or_default().to_owned();
-        let project = node["project"].as_str().unwrap_or_default().to_owned();
+        // Of one that serves a workspace, every project is.
+        let project = node["project"].as_str().unwrap_or("prj_any").to_owned();
         let node = HandNode { world: self, token, node, project };
         node.open().await;
         node
@@ -43,7 +54,7 @@ impl HandNode<'_> {
     }
 
     pub async fn say(&self, call: &Value, what: &str, body: &Value) -> Answer {
-        let path = format!("/my/projects/{}/tools/{}/{what}", self.project, text(&call["id"]));
+        let path = format!("/my/projects/{}/tools/{}/{what}", text(&call["project"]), text(&call["id"]));
         self.world.post(&path, body).by(&self.token).send().await
     }
 

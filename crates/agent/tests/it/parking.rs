@@ -81,9 +81,8 @@ async fn a_house_that_stops_a_turn_begun_again_finds_what_was_done_kept() {
 #[tokio::test(start_paused = true)]
 async fn a_step_is_on_record_before_a_call_that_outlives_the_turn() {
     let calls = [("c1", "note_read"), ("c2", "note.write"), ("c3", "note.write"), ("c4", "note_read")];
-    let house = House::new([asks_for(&calls.map(|(id, tool)| call(id, tool, "{}"))), says("done")]).with_results(
-        ["one", "two", "three", "four"].map(answered),
-    );
+    let house = House::new([asks_for(&calls.map(|(id, tool)| call(id, tool, "{}"))), says("done")])
+        .with_results(["one", "two", "three", "four"].map(answered));
     house.state().lasting = vec!["note.write"];
     assert!(matches!(house.run(turn(&house)).await, End::Replied(_)));
     let story: Vec<String> = house.found(|event| match event {

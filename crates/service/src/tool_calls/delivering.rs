@@ -1,7 +1,7 @@
 //! A call on its way to its node and back. What a node says is heard only of the call, the telling and the node that it was
 //! said to.
 
-use super::judging::{Judge, Judged, serving};
+use super::judging::{Judge, Judged};
 use super::moves::{Mover, Moving};
 use crate::projects::ProjectRef;
 use crate::{Ctx, Error, House, Result, nodes, rules, worker_spaces};
@@ -22,22 +22,28 @@ impl Judge {
     /// Tells the node of an approved call if it is there, after the rules were asked once more. One that is not there hears of
     /// it when it comes.
     pub(crate) async fn dispatch(&self, tx: &mut Tx, moving: &Moving<'_>, approved: &ToolCall) -> Result<Judged> {
-        let allowed = match NodeTool::parse(&approved.wish.tool) {
-            Some(tool) => self.require_allowed(tx, moving.workspace, approved, tool).await,
-            None => Err(Refusal::new(Code::ToolNotFound, "there is no such tool").into()),
-        };
-        if let Err(Error::Refused(refusal)) = allowed {
-            return moving.end(tx, approved, CallStatus::Denied, refusal.into()).await;
+        if let Some(why) = refused(self.require_standing(tx, moving.workspace, approved).await)? {
+            return moving.end(tx, approved, CallStatus::Denied, why).await;
         }
-        allowed?;
-        let nodes = serving(tx, moving.workspace, approved).await?;
-        let node = nodes.iter().find(|node| Some(&node.id) == approved.delivery.node.as_ref());
+        let node = match &approved.delivery.node {
+            Some(id) => tx.scope(moving.workspace).nodes().get(id).await?,
+            None => None,
+        };
         if !node.is_some_and(|node| node.is_online(self.now)) {
             return Ok(Judged { call: approved.clone(), woken: None });
         }
         let dispatched = approved.dispatched(self.now)?;
         moving.put(tx, approved, &dispatched).await?;
         Ok(Judged { call: dispatched, woken: None })
+    }
+}
+
+/// Why something was refused, if it was.
+pub(super) fn refused(outcome: Result<()>) -> Result<Option<Failure>> {
+    match outcome {
+        Ok(()) => Ok(None),
+        Err(Error::Refused(refusal)) => Ok(Some(refusal.into())),
+        Err(error) => Err(error),
     }
 }
 
@@ -65,12 +71,14 @@ pub async fn hear(ctx: &Ctx, project: ProjectRef, id: &str, said: Said) -> Resul
     let workspace = node.workspace.clone();
     let operation = Hear { node, project, id, said, judge };
     let house = ctx.house.clone();
-    on_own_feet(async move {
+    let asks_to_begin = matches!(operation.said, Said::Accept { .. });
+    let call = on_own_feet(async move {
         let judged = house.store().write(&workspace, operation).await?;
         woken(&house, judged.woken).await;
         Ok(judged.call)
     })
-    .await
+    .await?;
+    if asks_to_begin && call.status.has_ended() { Err(moved_on(call.status).into()) } else { Ok(call) }
 }
 
 /// A call as its node sees it.
@@ -227,6 +235,11 @@ impl Hear {
             return self.put(tx, moving, call, running).await;
         }
         let accepted = call.accepted(self.by(attempt), own_seconds(call), self.judge.now)?;
+        // What was allowed when it was sent out may not be any more; it has not begun.
+        if let Some(why) = refused(self.judge.require_standing(tx, moving.workspace, call).await)? {
+            let moving = Moving { mover: Mover::House, ..*moving };
+            return moving.end(tx, call, CallStatus::Cancelled, why).await;
+        }
         self.put(tx, moving, call, accepted).await
     }
 

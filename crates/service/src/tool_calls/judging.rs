@@ -9,7 +9,7 @@ use domain::agents::Agent;
 use domain::approvals::{Approval, ApprovalStatus};
 use domain::digests::{Parties, Plan, Shown, digest};
 use domain::events::Event;
-use domain::ids::{ApprovalId, WorkspaceId};
+use domain::ids::{ApprovalId, ProjectId, UserId, WorkspaceId};
 use domain::node_tools::{NodeRequest, NodeTool, SCHEMA_VERSION};
 use domain::nodes::Node;
 use domain::policy::{Question, Source};
@@ -73,7 +73,7 @@ impl Judge {
         let risk = judgement.risk;
         let validated = call.validated(judgement, fit.node.id.clone())?;
         moving.put(tx, call, &validated).await?;
-        if risk == Risk::Low || self.is_remembered(tx, moving.workspace, &validated, &fit).await? {
+        if risk == Risk::Low || self.is_remembered(tx, moving.workspace, &validated, (&fit.request, &fit.node)).await? {
             let approved = validated.approved(self.now)?;
             moving.put(tx, &validated, &approved).await?;
             return self.dispatch(tx, moving, &approved).await;
@@ -103,8 +103,8 @@ impl Judge {
         Ok(Fit { request, arguments, node })
     }
 
-    /// Whether agent and person may use this tool now. Asked when a call is judged, and again before its node is told.
-    pub(crate) async fn require_allowed(
+    /// Whether agent and person may use this tool now.
+    async fn require_allowed(
         &self,
         tx: &mut Tx,
         workspace: &WorkspaceId,
@@ -126,8 +126,21 @@ impl Judge {
         policy::require(&self.rules, &question)
     }
 
+    /// Whether a call that was judged once could still be made: by the rules, by a machine that serves its person, and by the
+    /// answer that it has. Asked before its node is told, when the node asks whether to begin, and whenever rights shrink.
+    pub(crate) async fn require_standing(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<()> {
+        let Fit { request, node, .. } = self.fit(tx, workspace, call).await?;
+        let has_answer = call.status == CallStatus::WaitingApproval || call.approval.is_some();
+        let is_low = call.judgement.as_ref().is_some_and(|judgement| judgement.risk == Risk::Low);
+        if !has_answer && !is_low && !self.is_remembered(tx, workspace, call, (&request, &node)).await? {
+            let message = "the standing rule that allowed it was taken back, or has run out";
+            return Err(Refusal::forbidden(message).into());
+        }
+        Ok(())
+    }
+
     async fn node(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<Node> {
-        let serving = serving(tx, workspace, call).await?;
+        let serving = serving(tx, &self.rules, workspace, (&call.origin.user, &call.origin.project)).await?;
         let chosen = serving.into_iter().find(|node| Some(&node.id) == call.delivery.node.as_ref());
         Ok(chosen.ok_or_else(Refusal::node_not_found)?)
     }
@@ -179,10 +192,16 @@ impl Judge {
         Ok(Judgement { risk, reasons, digest, policy_epoch: self.policy_epoch, expires_at, preview })
     }
 
-    async fn is_remembered(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall, fit: &Fit) -> Result<bool> {
+    async fn is_remembered(
+        &self,
+        tx: &mut Tx,
+        workspace: &WorkspaceId,
+        call: &ToolCall,
+        (request, node): (&NodeRequest, &Node),
+    ) -> Result<bool> {
         let origin = &call.origin;
         let place =
-            RulePlace { project: origin.project.clone(), agent: origin.agent.id.clone(), node: fit.node.id.clone() };
+            RulePlace { project: origin.project.clone(), agent: origin.agent.id.clone(), node: node.id.clone() };
         let asked = Asked {
             user: &origin.user,
             place: &place,
@@ -190,8 +209,8 @@ impl Judge {
             tool: &call.wish.tool,
             params: &call.wish.params,
             // By where it really leads: a link in a folder may lead out of it.
-            path: real_path(call).or(fit.request.path()),
-            is_command: fit.request.tool().is_command(),
+            path: real_path(call).or(request.path()),
+            is_command: request.tool().is_command(),
         };
         let rules =
             tx.scope(workspace).standing_rules().of_tool(&origin.project, &origin.agent.id, &call.wish.tool).await?;
@@ -229,10 +248,15 @@ fn is_denial(code: Code) -> bool {
     matches!(code, Code::Forbidden | Code::CommandDenied | Code::BudgetExceeded)
 }
 
-/// The nodes that could make a call.
-pub(super) async fn serving(tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<Vec<Node>> {
+/// The nodes that could make a call. One that serves members does so only while its workspace lists it.
+pub(super) async fn serving(
+    tx: &mut Tx,
+    rules: &Rules,
+    workspace: &WorkspaceId,
+    (user, project): (&UserId, &ProjectId),
+) -> Result<Vec<Node>> {
     let nodes = tx.scope(workspace).nodes().all().await?;
-    Ok(nodes.into_iter().filter(|node| node.serves(&call.origin.user, &call.origin.project)).collect())
+    Ok(nodes.into_iter().filter(|node| node.serves(user, project) && rules.lets_serve(node)).collect())
 }
 
 /// Whether the agent has read this file for this person, so that it knows what it would overwrite.

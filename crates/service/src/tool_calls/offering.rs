@@ -1,10 +1,12 @@
 //! Which tools an agent or a person could use now.
 
+use super::judging::serving;
 use crate::projects::{self, ProjectRef};
 use crate::{Ctx, Error, Result, agents, policy, rules};
 use domain::callers::{Caller, Credential};
 use domain::node_tools::NodeTool;
 use domain::policy::{Question, Source};
+use domain::rules::Rules;
 use domain::tool_calls::Risk;
 use domain::tool_schemas::{self, Tool};
 use std::sync::Arc;
@@ -12,11 +14,11 @@ use store::{Operation, Tx};
 
 /// Those that the token's agent could use for its person: none if no machine of theirs serves the project.
 pub(crate) async fn of_own_agent(ctx: &Ctx) -> Result<Vec<&'static str>> {
-    if !ctx.house.store().read(IsServed { caller: ctx.caller.clone() }).await? {
+    let rules = rules::in_force(&ctx.house).await?;
+    if !ctx.house.store().read(IsServed { caller: ctx.caller.clone(), rules: rules.clone() }).await? {
         return Ok(Vec::new());
     }
     let agent = agents::get_own(ctx).await?;
-    let rules = rules::in_force(&ctx.house).await?;
     let asks = policy::question(&ctx.caller, &agent, Source::Node, "");
     let may = |tool: &NodeTool| policy::require(&rules, &Question { tool: tool.capability(), ..asks }).is_ok();
     Ok(NodeTool::ALL.into_iter().filter(may).map(NodeTool::as_str).collect())
@@ -63,6 +65,7 @@ fn least(tool: NodeTool) -> Risk {
 
 struct IsServed {
     caller: Arc<Caller>,
+    rules: Arc<Rules>,
 }
 
 impl Operation for IsServed {
@@ -71,7 +74,7 @@ impl Operation for IsServed {
 
     async fn run(&self, tx: &mut Tx) -> Result<bool> {
         let Credential::Agent { agent, .. } = &self.caller.credential else { return Ok(false) };
-        let nodes = tx.scope(&agent.workspace).nodes().all().await?;
-        Ok(nodes.iter().any(|node| node.serves(&self.caller.user, &agent.project)))
+        let whose = (&self.caller.user, &agent.project);
+        Ok(!serving(tx, &self.rules, &agent.workspace, whose).await?.is_empty())
     }
 }

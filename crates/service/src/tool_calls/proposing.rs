@@ -1,7 +1,7 @@
 //! A call that somebody wishes for: put on record whatever becomes of it, and taken as far as it can go at once.
 
 use super::delivering::{judge, on_own_feet, woken};
-use super::judging::{Judge, Judged};
+use super::judging::{Judge, Judged, serving};
 use super::moves::{Mover, Moving};
 use crate::agents::{self, AgentPath};
 use crate::projects::{self, ProjectRef};
@@ -111,7 +111,8 @@ impl Operation for Propose {
         };
         let now = self.judge.now;
         let mut call = ToolCall::proposed(self.id.clone(), origin, wish, None, now);
-        let serving = super::judging::serving(tx, &project.workspace, &call).await?;
+        let whose = (&call.origin.user, &call.origin.project);
+        let serving = serving(tx, &self.judge.rules, &project.workspace, whose).await?;
         // Before anything is put on record: there is nobody who could do it, or nobody can say who.
         let node = choose(&serving, call.wish.node.as_deref(), now)?;
         call.delivery.node = Some(node.id.clone());
