@@ -9,11 +9,12 @@ use crate::signed::Signed;
 use axum::Json;
 use axum::http::StatusCode;
 use domain::Refusal;
+use domain::answers::SnapshotContent;
 use domain::risks::made_visible;
 use domain::times::Timestamp;
 use protocol::approvals::{
-    Approval, ApprovalList, Approve, DecideAll, DecidedAll, DecidedOne, Reject, Remember, StandingRule,
-    StandingRuleList,
+    Approval, ApprovalList, Approve, DecideAll, DecidedAll, DecidedOne, Reject, Remember, SessionKnew, StandingRule,
+    StandingRuleList, Why,
 };
 use protocol::errors::{ErrorBody, ErrorDetail};
 use serde::Deserialize;
@@ -27,6 +28,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list))
         .routes(routes!(get))
+        .routes(routes!(context))
         .routes(routes!(decide))
         .routes(routes!(approve))
         .routes(routes!(reject))
@@ -35,7 +37,12 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 }
 
 fn told(inquiry: Inquiry) -> Approval {
-    Approval::new(inquiry.workspace.as_str(), inquiry.approval, inquiry.call.into(), made_visible)
+    let Inquiry { workspace, approval, call, why } = inquiry;
+    let knew = call.judgement.as_ref().and_then(|judgement| judgement.session_knew.as_ref());
+    let session_knew = knew.map(|knew| SessionKnew { rev: knew.rev, keys: knew.keys, total_size_tokens: knew.tokens });
+    let why = why.map(|why| Why { asked: made_visible(&why.asked), said: made_visible(&why.said) });
+    let shown = Approval::new(workspace.as_str(), approval, call.into(), made_visible);
+    Approval { why, session_knew, ..shown }
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -64,6 +71,14 @@ async fn list(Signed { ctx, .. }: Signed, Params(query): Params<Asked>) -> Resul
     responses((status = 200, body = Approval), (status = 404, body = ErrorBody, description = "APPROVAL_NOT_FOUND")))]
 async fn get(Signed { ctx, .. }: Signed, Segment(id): Segment) -> Result<Json<Approval>> {
     Ok(Json(told(approvals::get(&ctx, &id).await?)))
+}
+
+/// What the session of the call knew when you were asked: its shared context as it was then.
+#[utoipa::path(get, path = "/my/approvals/{approval}/context", tag = "approvals", params(("approval" = String, Path)),
+    responses((status = 200, description = "The entries as they were", body = Object), (status = 404, body = ErrorBody, description = "APPROVAL_NOT_FOUND, SNAPSHOT_NOT_FOUND"),
+        (status = 410, body = ErrorBody, description = "EXPIRED")))]
+async fn context(Signed { ctx, .. }: Signed, Segment(id): Segment) -> Result<Json<SnapshotContent>> {
+    Ok(Json(approvals::session_knew(&ctx, &id).await?))
 }
 
 /// Answer several at once. Each by itself: one that cannot be answered stops none of the others.

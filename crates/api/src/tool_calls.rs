@@ -24,6 +24,8 @@ use service::tool_calls::{self, Execute, Said};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+const NO_DIFF_LONGEST: usize = 200;
+
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(available))
@@ -131,12 +133,16 @@ async fn preview(
     Segments((id_or_name, call)): Segments<(String, String)>,
     Posted { ctx, input }: Posted<Preview>,
 ) -> Result<Json<ToolCall>> {
-    let Preview { exists, path, base_sha256, diff, program, cwd, environment, refusal } = input;
+    let Preview { exists, path, base_sha256, diff, diff_cut, no_diff, program, cwd, environment, refusal } = input;
+    if let Some(why) = &no_diff {
+        domain::sessions::check_text("no_diff", why, NO_DIFF_LONGEST)?;
+    }
     if let Some(path) = &path {
         domain::paths::normal(path)?;
     }
     let refusal = refusal.map(failure).transpose()?;
-    let preview = words::Preview { exists, path, base_sha256, diff, program, cwd, environment, refusal };
+    let preview =
+        words::Preview { exists, path, base_sha256, diff, diff_cut, no_diff, program, cwd, environment, refusal };
     hear(&ctx, id_or_name, &call, Said::Preview(preview)).await
 }
 

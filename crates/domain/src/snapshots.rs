@@ -21,6 +21,14 @@ impl Label {
         Err(Refusal::invalid_field("label", "a label has 1 to 64 of A-Z, a-z, 0-9, `_`, `.` and `-`, and is not `now`"))
     }
 
+    /// Of what the house froze by itself at a rev. Nobody can ask for a label like this one.
+    pub fn of_house(rev: u64) -> Self {
+        Self(format!("{}{rev}", Self::OF_HOUSE))
+    }
+
+    /// What the labels of the house begin with.
+    pub const OF_HOUSE: &str = "~";
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

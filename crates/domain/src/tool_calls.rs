@@ -12,6 +12,7 @@ pub use states::{CallStatus, Risk};
 use crate::ids::{ApprovalId, NodeId, ProjectId, SessionId, TaskId, ToolCallId, UserId};
 use crate::messages::{Failure, NamedAgent};
 use crate::participants::Participant;
+use crate::snapshots::Label;
 use crate::times::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +73,18 @@ pub struct Judgement {
     pub expires_at: Timestamp,
     /// What the node said of it beforehand; none if it could not be asked.
     pub preview: Option<Preview>,
+    /// What its session knew when a person was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_knew: Option<SessionKnew>,
+}
+
+/// How the shared context of a session stood. The whole of it is kept under this label.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionKnew {
+    pub rev: u64,
+    pub keys: u64,
+    pub tokens: u64,
+    pub label: Label,
 }
 
 /// What a node found out about a call without doing anything.
@@ -86,6 +99,12 @@ pub struct Preview {
     pub base_sha256: Option<String>,
     /// What would change in a text.
     pub diff: Option<String>,
+    /// Whether the diff is not all of it.
+    #[serde(default)]
+    pub diff_cut: bool,
+    /// Why there is no diff.
+    #[serde(default)]
+    pub no_diff: Option<String>,
     /// Where a program was found.
     pub program: Option<String>,
     /// The folder that a program would run in, below the root.

@@ -131,13 +131,12 @@ impl Hands {
         let previews = Previews::new(&self.files);
         let of_file = |found: Result<crate::FilePreview>| {
             let found = found.map_err(|error| Fault::from(&error))?;
-            let cut = |diff: crate::Diff| {
-                if diff.truncated { format!("{}[the rest is not shown]\n", diff.text) } else { diff.text }
-            };
-            let diff = found.diff.map(cut).or_else(|| found.why_no_diff.map(|why| format!("[no diff: {why}]\n")));
             let base_sha256 = found.base_sha256.map(|base| base.to_string());
             let path = Some(self.files.real_path(&found.path).unwrap_or(found.path));
-            Ok(Preview { exists: Some(found.exists), path, base_sha256, diff, ..Preview::default() })
+            let (diff_cut, no_diff) = (found.diff.as_ref().is_some_and(|diff| diff.truncated), found.why_no_diff);
+            let (diff, no_diff) = (found.diff.map(|diff| diff.text), no_diff.map(str::to_owned));
+            let exists = Some(found.exists);
+            Ok(Preview { exists, path, base_sha256, diff, diff_cut, no_diff, ..Preview::default() })
         };
         match checks::request_of(call)? {
             NodeRequest::Write(request) => of_file(previews.write(&write(&request)?)),

@@ -1,6 +1,6 @@
 //! What people are asked about calls, and what they answer.
 
-use crate::tool_calls::{Risk, ToolCall};
+use crate::tool_calls::{Preview, Risk, ToolCall};
 use domain::approvals as words;
 use domain::standing_rules as rules;
 use domain::times::Timestamp;
@@ -38,6 +38,15 @@ pub struct Approval {
     pub program: Option<String>,
     /// Whether the node could say beforehand what it would do.
     pub previewed: bool,
+    /// All that it said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<Preview>,
+    /// Why the agent asked; none if no turn did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Why>,
+    /// What the session knew when you were asked; all of it is at `/my/approvals/{approval}/context`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_knew: Option<SessionKnew>,
     /// `pending`, `approved`, `rejected`, `expired` or `cancelled`.
     pub status: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,6 +58,23 @@ pub struct Approval {
     pub reason: Option<String>,
     /// The state of the call.
     pub call_status: String,
+}
+
+/// What a call comes from, with hidden characters made visible.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct Why {
+    /// What the person had asked for.
+    pub asked: String,
+    /// What the agent said when it wanted the call.
+    pub said: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct SessionKnew {
+    /// How often the shared context had changed.
+    pub rev: u64,
+    pub keys: u64,
+    pub total_size_tokens: u64,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -159,6 +185,9 @@ impl Approval {
             diff: preview.and_then(|preview| preview.diff.as_deref()).map(shown),
             program: preview.and_then(|preview| preview.program.clone()),
             previewed: preview.is_some(),
+            preview: preview.map(|preview| preview.shown(shown)),
+            why: None,
+            session_knew: None,
             status: approval.status.as_str().to_owned(),
             decided_by: decided.and_then(|decided| decided.by.as_ref()).map(|user| user.as_str().to_owned()),
             decided_at: decided.map(|decided| decided.at),

@@ -49,6 +49,12 @@ pub struct Preview {
     pub base_sha256: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// Whether the diff is not all of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub diff_cut: bool,
+    /// Why there is no diff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_diff: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,8 +162,27 @@ pub struct AvailableTools {
 
 impl From<words::Preview> for Preview {
     fn from(preview: words::Preview) -> Self {
-        let words::Preview { exists, path, base_sha256, diff, program, cwd, environment, refusal } = preview;
-        Self { exists, path, base_sha256, diff, program, cwd, environment, refusal: refusal.map(Into::into) }
+        let words::Preview { exists, path, base_sha256, diff, diff_cut, no_diff, program, cwd, environment, refusal } =
+            preview;
+        let refusal = refusal.map(Into::into);
+        Self { exists, path, base_sha256, diff, diff_cut, no_diff, program, cwd, environment, refusal }
+    }
+}
+
+impl Preview {
+    /// The same for people, with every text made visible.
+    #[must_use]
+    pub fn shown(&self, shown: fn(&str) -> String) -> Self {
+        let seen = |text: &Option<String>| text.as_deref().map(shown);
+        Self {
+            path: seen(&self.path),
+            diff: seen(&self.diff),
+            no_diff: seen(&self.no_diff),
+            program: seen(&self.program),
+            cwd: seen(&self.cwd),
+            environment: self.environment.iter().map(|name| shown(name)).collect(),
+            ..self.clone()
+        }
     }
 }
 

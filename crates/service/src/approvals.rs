@@ -7,11 +7,16 @@ pub use deciding::{Answer, Remember, RememberWhat, decide, decide_all};
 pub use standing_rules::{list_rules, remove_rule};
 
 use crate::paging::{Listed, Page};
-use crate::{Ctx, Error, Result, rules};
-use domain::Refusal;
+use crate::sessions::SessionRef;
+use crate::{Ctx, Error, Result, rules, shared_context};
+use domain::answers::{self, SnapshotContent};
 use domain::approvals::{Approval, ApprovalStatus};
+use domain::history::trimmed;
 use domain::ids::{ApprovalId, UserId, WorkspaceId};
+use domain::messages::Message;
+use domain::requests::Request;
 use domain::tool_calls::ToolCall;
+use domain::{Code, Refusal};
 use store::{Operation, Tx};
 
 /// An approval with the call that it is about.
@@ -20,6 +25,39 @@ pub struct Inquiry {
     pub workspace: WorkspaceId,
     pub approval: Approval,
     pub call: ToolCall,
+    pub why: Option<Why>,
+}
+
+/// What a call comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Why {
+    /// What the person had asked for.
+    pub asked: String,
+    /// What the agent said when it wanted the call.
+    pub said: String,
+}
+
+impl Inquiry {
+    async fn new(tx: &mut Tx, workspace: WorkspaceId, approval: Approval) -> Result<Option<Self>> {
+        let found = tx.scope(&workspace).tool_calls().get(&approval.project, &approval.call).await?;
+        let Some(call) = found else { return Ok(None) };
+        let why = why(tx, &workspace, &call).await?;
+        Ok(Some(Self { workspace, approval, call, why }))
+    }
+}
+
+/// Looked up where it is kept: what nobody can see any more is not told here either.
+async fn why(tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<Option<Why>> {
+    let Some(waiter) = &call.origin.waiter else { return Ok(None) };
+    let Some(task) = tx.scope(workspace).tasks().get(&call.origin.project, &waiter.task).await? else {
+        return Ok(None);
+    };
+    let asked = tx.scope(workspace).messages(&task.session).get(task.talk.message_number).await?;
+    let range = (task.talk.message_number, u64::MAX >> 1);
+    let steps = tx.scope(workspace).messages(&task.session).of_task(&task.id, range).await?;
+    let step = steps.into_iter().find(|step| step.calls.iter().any(|made| made.id == waiter.call));
+    let text = |message: Option<Message>| message.map(|message| message.content).unwrap_or_default();
+    Ok(Some(Why { asked: text(asked), said: text(step) }))
 }
 
 /// Who looks, and whether they may decide for others: then they see what is for others, too.
@@ -66,8 +104,7 @@ impl Operation for List {
         let found = tx.approvals_seen_by(whose, self.status, &self.before, self.limit).await?;
         let mut inquiries = Vec::with_capacity(found.len());
         for (workspace, approval) in found {
-            let call = tx.scope(&workspace).tool_calls().get(&approval.project, &approval.call).await?;
-            inquiries.extend(call.map(|call| Inquiry { workspace, approval, call }));
+            inquiries.extend(Inquiry::new(tx, workspace, approval).await?);
         }
         Ok(inquiries)
     }
@@ -78,6 +115,23 @@ pub async fn get(ctx: &Ctx, id: &str) -> Result<Inquiry> {
     ctx.caller.require_person()?;
     let id = ApprovalId::parse(id)?;
     ctx.house.store().read(Get { looker: Looker::of(ctx).await?, id }).await
+}
+
+/// What the session of a call knew when a person was asked about it, as far as the caller may see it.
+pub async fn session_knew(ctx: &Ctx, id: &str) -> Result<SnapshotContent> {
+    let Inquiry { workspace, call, .. } = get(ctx, id).await?;
+    let knew = call.judgement.and_then(|judgement| judgement.session_knew);
+    let (Some(id), Some(knew)) = (call.origin.session, knew) else {
+        return Err(Refusal::new(Code::SnapshotNotFound, "this call is of no session").into());
+    };
+    let session = SessionRef { id, workspace: Some(workspace.as_str().to_owned()) };
+    let read = Request::ReadSnapshot { label: knew.label, keys: None };
+    match shared_context::execute(ctx, session, read).await {
+        Ok(answers::Answer::SnapshotContent(content)) => Ok(content),
+        Ok(_) => Err(store::Error::BadOperation("a look gave something else").into()),
+        Err(error) if error.code() == Code::SnapshotNotFound => Err(trimmed().into()),
+        Err(error) => Err(error),
+    }
 }
 
 struct Get {
@@ -96,10 +150,8 @@ impl Operation for Get {
 
 /// Finds an approval that somebody sees.
 async fn find(tx: &mut Tx, looker: &Looker, id: &ApprovalId) -> Result<Inquiry> {
-    let found = tx.approval_seen_by(&looker.user, id).await?;
-    let is_seen = |approval: &Approval| approval.user == looker.user || looker.decides_for_others;
-    let found = found.filter(|(_, approval)| is_seen(approval));
+    let found = tx.approval_seen_by((&looker.user, looker.decides_for_others), id).await?;
     let (workspace, approval) = found.ok_or_else(Refusal::approval_not_found)?;
-    let call = tx.scope(&workspace).tool_calls().get(&approval.project, &approval.call).await?;
-    Ok(Inquiry { workspace, approval, call: call.ok_or_else(Refusal::approval_not_found)? })
+    let found = Inquiry::new(tx, workspace, approval).await?;
+    Ok(found.ok_or_else(Refusal::approval_not_found)?)
 }

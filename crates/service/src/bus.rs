@@ -120,16 +120,18 @@ fn claim(house: &House, workspace: &WorkspaceId, task: &Task) -> Option<Claim> {
     Some(Claim { house: house.clone(), task: task.id.clone(), stop })
 }
 
-/// Lets what runs finish for a while before the house closes. What does not is failed as interrupted: whoever waits is told,
-/// and nothing is left to be found out at the next start.
+/// Lets what runs finish for a while before the house closes. What does not is failed as interrupted, or waits for what goes
+/// on without it: whoever waits is told, and nothing is left to be found out at the next start.
 pub async fn drain(house: &House, patience: Duration) {
     if tokio::time::timeout(patience, house.bus().is_quiet()).await.is_ok() {
         return;
     }
     for place in house.bus().places() {
         let id = place.2.clone();
-        match recovery::fail(house, place, &[TaskStatus::Running], interrupted()).await {
-            Ok(_) => house.bus().stop(&id),
+        match recovery::interrupt(house, place).await {
+            Ok(true) => house.bus().stop(&id),
+            // Its turn finds out by itself.
+            Ok(false) => {}
             Err(error) => tracing::warn!(task = %id, %error, "a task could not be ended; the next start will"),
         }
     }

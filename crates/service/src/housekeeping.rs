@@ -13,6 +13,10 @@ const PURGE_EVERY: Duration = Duration::from_secs(600);
 /// After somebody else's turn, or a failure.
 const ANOTHER_TURN_AFTER: Duration = Duration::from_secs(60);
 const PURGED_AT_ONCE: u64 = 5_000;
+/// What was done on people's machines is looked up for so long.
+const CALLS_KEPT_MS: i64 = 90 * 24 * 3_600 * 1_000;
+/// Each may have megabytes.
+const CALLS_PURGED_AT_ONCE: u64 = 100;
 /// Even a sleep until a known moment is cut here, because the machine's clock may be set meanwhile.
 const SLEEP_LONGEST: Duration = Duration::from_secs(60);
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
@@ -86,7 +90,7 @@ impl Operation for Due {
 async fn purge(house: &House) {
     let holder = house.unique().simple().to_string();
     loop {
-        let pause = match purge_now(house, &holder).await {
+        let pause = match purge_once(house, &holder).await {
             Ok(true) => PURGE_EVERY,
             Ok(false) => ANOTHER_TURN_AFTER,
             // A house that closes has no need of it; the next to open will see to it.
@@ -101,7 +105,7 @@ async fn purge(house: &House) {
 }
 
 /// Forgets what is past keeping, unless another server of this house does. Answers whether it was this one's turn.
-async fn purge_now(house: &House, holder: &str) -> Result<bool> {
+pub async fn purge_once(house: &House, holder: &str) -> Result<bool> {
     let turn = crate::users::house_chain();
     let take = TakeTurn { holder: holder.to_owned(), now: house.now() };
     let Some(lease) = house.store().write(&turn, take).await? else { return Ok(false) };
@@ -161,6 +165,11 @@ impl Operation for Purge {
         let outcomes = tx.purge_outcomes(idempotency::purge_before(self.now), PURGED_AT_ONCE).await?;
         let tokens = tx.purge_tokens(self.now, PURGED_AT_ONCE).await?;
         let events = tx.purge_events(self.retention, self.now, PURGED_AT_ONCE).await?;
-        Ok(outcomes.max(tokens).max(events))
+        let calls = tx.purge_tool_calls(self.now.plus_ms(-CALLS_KEPT_MS), CALLS_PURGED_AT_ONCE).await?;
+        let known = tx.purge_snapshots_of_house(self.now.plus_ms(-CALLS_KEPT_MS), CALLS_PURGED_AT_ONCE).await?;
+        tx.forget_standing_rules(self.now).await?;
+        tx.forget_pairings(self.now).await?;
+        let is_more = calls.max(known) == CALLS_PURGED_AT_ONCE;
+        Ok(if is_more { PURGED_AT_ONCE } else { outcomes.max(tokens).max(events) })
     }
 }

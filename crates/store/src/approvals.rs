@@ -23,6 +23,22 @@ macro_rules! selected {
     };
 }
 
+/// The same of what a person ($1) sees: their own, and if they decide for others ($2) what is done on shared machines.
+macro_rules! seen {
+    ($rest:literal) => {
+        concat!(
+            selected!(
+                "WHERE workspace IN (SELECT workspace FROM members WHERE user_id = $1)
+                   AND (user_id = $1 OR ($2 = 1 AND EXISTS (
+                     SELECT 1 FROM tool_calls JOIN nodes ON nodes.workspace = tool_calls.workspace AND nodes.id = node
+                      WHERE tool_calls.workspace = approvals.workspace AND tool_calls.project = approvals.project
+                        AND tool_calls.id = approvals.call AND nodes.project IS NULL))) "
+            ),
+            $rest
+        )
+    };
+}
+
 fn read(mut row: Row) -> Result<(WorkspaceId, Approval)> {
     let (workspace, id) = (WorkspaceId::from_trusted(row.text()?), ApprovalId::from_trusted(row.text()?));
     let (project, call) = (ProjectId::from_trusted(row.text()?), ToolCallId::from_trusted(row.text()?));
@@ -130,7 +146,7 @@ impl Approvals<'_> {
 /// Through memberships: the workspace is what is looked for.
 impl Tx {
     /// The approvals of all workspaces that somebody is a member of, newest first, before an id; of one status, if one
-    /// is named. `all`: also those that are for others.
+    /// is named. `all`: also those for others, except on somebody's own machine.
     pub async fn approvals_seen_by(
         &mut self,
         (user, all): (&UserId, bool),
@@ -140,9 +156,8 @@ impl Tx {
     ) -> Result<Vec<(WorkspaceId, Approval)>> {
         let rows = self
             .query(
-                selected!(
-                    "WHERE workspace IN (SELECT workspace FROM members WHERE user_id = $1) AND ($2 = 1 OR user_id = $1)
-                    AND ($3 = '' OR id < $3) AND (CAST($4 AS TEXT) IS NULL OR status = $4)
+                seen!(
+                    "AND ($3 = '' OR id < $3) AND (CAST($4 AS TEXT) IS NULL OR status = $4)
                   ORDER BY id DESC LIMIT $5"
                 ),
                 params![user.as_str(), u64::from(all), before, status.map(ApprovalStatus::as_str), limit],
@@ -153,15 +168,10 @@ impl Tx {
 
     pub async fn approval_seen_by(
         &mut self,
-        user: &UserId,
+        (user, all): (&UserId, bool),
         id: &ApprovalId,
     ) -> Result<Option<(WorkspaceId, Approval)>> {
-        let row = self
-            .query_one(
-                selected!("WHERE id = $1 AND workspace IN (SELECT workspace FROM members WHERE user_id = $2)"),
-                params![id.as_str(), user.as_str()],
-            )
-            .await?;
+        let row = self.query_one(seen!("AND id = $3"), params![user.as_str(), u64::from(all), id.as_str()]).await?;
         row.map(read).transpose()
     }
 }

@@ -61,13 +61,14 @@ impl Snapshots<'_> {
         row.map(read).transpose()
     }
 
-    /// All of them, oldest first.
+    /// All that somebody took, oldest first.
     pub async fn all(&mut self) -> Result<Vec<Snapshot>> {
         let rows = self
             .tx
             .query(
                 "SELECT label, taken_at, taken_by, rev, key_count, total_tokens, sum
-                   FROM snapshots WHERE workspace = $1 AND session = $2 ORDER BY rev, taken_at, label",
+                   FROM snapshots WHERE workspace = $1 AND session = $2 AND label NOT LIKE '~%'
+                  ORDER BY rev, taken_at, label",
                 params![self.workspace.as_str(), self.session.as_str()],
             )
             .await?;
@@ -139,5 +140,27 @@ impl Snapshots<'_> {
             Ok(FrozenEntry { later_readable_by: later.map(|(readable_by, _)| readable_by), entry })
         };
         rows.into_iter().map(frozen).collect()
+    }
+}
+
+/// What the house froze by itself.
+impl Tx {
+    /// Forgets snapshots that were taken before a time for people who were asked; answers how many there were.
+    pub async fn purge_snapshots_of_house(&mut self, before: Timestamp, limit: u64) -> Result<u64> {
+        let rows = self
+            .query(
+                "SELECT workspace, session, label FROM snapshots WHERE label LIKE '~%' AND taken_at < $1 LIMIT $2",
+                params![before, limit],
+            )
+            .await?;
+        let read = |mut row: Row| Ok((row.text()?, row.text()?, row.text()?));
+        let found: Vec<(String, String, String)> = rows.into_iter().map(read).collect::<Result<_>>()?;
+        for (workspace, session, label) in &found {
+            let place = params![workspace.as_str(), session.as_str(), label.as_str()];
+            self.execute("DELETE FROM snapshot_entries WHERE workspace = $1 AND session = $2 AND label = $3", place)
+                .await?;
+            self.execute("DELETE FROM snapshots WHERE workspace = $1 AND session = $2 AND label = $3", place).await?;
+        }
+        Ok(found.len() as u64)
     }
 }

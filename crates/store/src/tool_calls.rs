@@ -220,13 +220,13 @@ impl ToolCalls<'_> {
         self.read_all(rows)
     }
 
-    /// The calls that a turn made, oldest first.
-    pub async fn of_task(&mut self, task: &TaskId) -> Result<Vec<ToolCall>> {
+    /// The calls of a turn that still run, or whose outcome nobody has yet, oldest first.
+    pub async fn unconsumed_of_task(&mut self, task: &TaskId) -> Result<Vec<ToolCall>> {
         let rows = self
             .tx
             .query(
                 selected!(
-                    "WHERE workspace = $1 AND task = $2
+                    "WHERE workspace = $1 AND task = $2 AND consumed = 0
                   ORDER BY id"
                 ),
                 params![self.workspace.as_str(), task.as_str()],
@@ -235,19 +235,24 @@ impl ToolCalls<'_> {
         self.read_all(rows)
     }
 
-    /// The newest calls of a session, newest first.
-    pub async fn newest_of_session(&mut self, session: &SessionId, limit: u64) -> Result<Vec<ToolCall>> {
+    /// The newest calls of a tool that came to their end for an agent in a session, newest first: their ids and arguments.
+    pub async fn completed_of_session(
+        &mut self,
+        session: &SessionId,
+        (agent, tool): (&AgentId, &str),
+        limit: u64,
+    ) -> Result<Vec<(ToolCallId, String)>> {
         let rows = self
             .tx
             .query(
-                selected!(
-                    "WHERE workspace = $1 AND session = $2
-                  ORDER BY id DESC LIMIT $3"
-                ),
-                params![self.workspace.as_str(), session.as_str(), limit],
+                "SELECT id, params FROM tool_calls
+                  WHERE workspace = $1 AND session = $2 AND agent = $3 AND tool = $4 AND status = 'completed'
+                  ORDER BY id DESC LIMIT $5",
+                params![self.workspace.as_str(), session.as_str(), agent.as_str(), tool, limit],
             )
             .await?;
-        self.read_all(rows)
+        let read = |mut row: Row| Ok((ToolCallId::from_trusted(row.text()?), row.text()?));
+        rows.into_iter().map(read).collect()
     }
 
     /// Removes the calls of a session that goes.
@@ -303,6 +308,24 @@ impl Tx {
             )
             .await?;
         rows.into_iter().map(read_place).collect()
+    }
+
+    /// Forgets calls that ended before a time, with what was asked about them. Answers how many there were.
+    pub async fn purge_tool_calls(&mut self, before: Timestamp, limit: u64) -> Result<u64> {
+        let rows = self
+            .query(
+                "SELECT workspace, project, id FROM tool_calls
+                  WHERE ended_at IS NOT NULL AND ended_at < $1 AND consumed = 1 ORDER BY ended_at LIMIT $2",
+                params![before, limit],
+            )
+            .await?;
+        let places: Vec<ToolCallPlace> = rows.into_iter().map(read_place).collect::<Result<_>>()?;
+        for (workspace, project, id) in &places {
+            let of_call = params![workspace.as_str(), project.as_str(), id.as_str()];
+            self.execute("DELETE FROM approvals WHERE workspace = $1 AND project = $2 AND call = $3", of_call).await?;
+            self.execute("DELETE FROM tool_calls WHERE workspace = $1 AND project = $2 AND id = $3", of_call).await?;
+        }
+        Ok(places.len() as u64)
     }
 
     /// When the next state of a call is over.

@@ -80,6 +80,7 @@ fn table() -> Vec<Row> {
         Row("post", "/my/projects/{project}/tools/{call}/result", json!({"attempt": 1}), ONLY_NODES),
         Row("get", "/my/approvals", Value::Null, own("200")),
         Row("get", "/my/approvals/{approval}", Value::Null, own("404 APPROVAL_NOT_FOUND")),
+        Row("get", "/my/approvals/{approval}/context", Value::Null, own("404 APPROVAL_NOT_FOUND")),
         Row("post", "/my/approvals/decide", json!({"ids": ["apr_1"], "decision": "approve"}), own("200")),
         Row("post", "/my/projects/{project}/approvals/{approval}/approve", json!({}), own("404 APPROVAL_NOT_FOUND")),
         Row("post", "/my/projects/{project}/approvals/{approval}/reject", json!({}), own("404 APPROVAL_NOT_FOUND")),

@@ -2,6 +2,7 @@
 //! do twice or too late.
 
 mod approvals;
+mod cards;
 mod deadlines;
 mod lives;
 mod nodes_word;

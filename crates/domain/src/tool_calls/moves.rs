@@ -171,6 +171,7 @@ mod tests {
             policy_epoch: 1,
             expires_at: now(),
             preview: None,
+            session_knew: None,
         }
     }
 

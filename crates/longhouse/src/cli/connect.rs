@@ -99,6 +99,8 @@ pub(crate) enum Approvals {
     },
     /// Everything about one of them
     Show(OneApproval),
+    /// What its session knew when you were asked
+    Context(OneApproval),
     /// Say yes
     #[command(after_help = "Example:\n  longhouse approvals approve apr_0198c5c1e2f37d4b9a6f5e4d3c2b1a09")]
     Approve {

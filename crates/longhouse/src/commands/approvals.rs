@@ -24,6 +24,13 @@ pub(super) async fn run(client: &Client, json: bool, command: Approvals) -> Resu
             let answer = client.get(&Actor::from(person), &path(&["my", "approvals", &id], &[])).await?;
             print(json, &answer, whole)
         }
+        Approvals::Context(OneApproval { id, person }) => {
+            let answer = client.get(&Actor::from(person), &path(&["my", "approvals", &id, "context"], &[])).await?;
+            print(json, &answer, |knew| {
+                let fields = ["key", "version", "written_by", "written_at", "value"];
+                format!("rev {}\n{}", knew["rev"], items(&knew["entries"], &fields))
+            })
+        }
         Approvals::Approve { one, remember } => {
             let actor = Actor::from(one.person);
             let asked = client.get(&actor, &path(&["my", "approvals", &one.id], &[])).await?;
@@ -102,6 +109,10 @@ fn whole(asked: &Value) -> String {
     let mut told = asked.clone();
     told["reasons"] = texts(&told["risk"]["reasons"]).into();
     told["risk"] = told["risk"]["level"].take();
+    for (field, of_preview) in [("leads_to", "path"), ("cwd", "cwd"), ("replaces_sha256", "base_sha256")] {
+        told[field] = told["preview"][of_preview].take();
+    }
+    told["environment"] = texts(&told["preview"]["environment"]).into();
     let fields = [
         "id",
         "status",
@@ -113,6 +124,10 @@ fn whole(asked: &Value) -> String {
         "session",
         "node",
         "program",
+        "cwd",
+        "environment",
+        "leads_to",
+        "replaces_sha256",
         "expires_at",
         "decided_by",
         "reason",
@@ -121,9 +136,28 @@ fn whole(asked: &Value) -> String {
     let facts = facts(&told, &fields);
     let shown = asked["shown"].as_str().unwrap_or_default();
     let diff = asked["diff"].as_str().map(|diff| format!("\n{diff}")).unwrap_or_default();
-    let note =
-        if asked["previewed"] == true { "" } else { "\nthe machine could not be asked beforehand what this would do" };
-    format!("{facts}\n{shown}{diff}{note}")
+    format!("{facts}\n{shown}{diff}{}", notes(asked))
+}
+
+/// What could not be found out beforehand, and what the call comes from.
+fn notes(asked: &Value) -> String {
+    let mut notes = Vec::new();
+    if asked["previewed"] != true {
+        notes.push("the machine could not be asked beforehand what this would do".to_owned());
+    }
+    if let Some(why) = asked["preview"]["no_diff"].as_str() {
+        notes.push(format!("no diff: {why}"));
+    }
+    for (field, told) in [("asked", "you had asked"), ("said", "the agent said")] {
+        if let Some(text) = asked["why"][field].as_str().filter(|text| !text.is_empty()) {
+            notes.push(format!("{told}: {text}"));
+        }
+    }
+    if let Some(rev) = asked["session_knew"]["rev"].as_u64() {
+        let id = asked["id"].as_str().unwrap_or_default();
+        notes.push(format!("what the session knew then (rev {rev}): `longhouse approvals context {id}`"));
+    }
+    notes.iter().map(|note| format!("\n{note}")).collect()
 }
 
 pub(super) async fn pair(client: &Client, json: bool, command: Pair) -> Result<()> {

@@ -101,7 +101,7 @@ impl Operation for Decide {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
-        let Inquiry { workspace, approval, call } = find(tx, &self.looker, &self.id).await?;
+        let Inquiry { workspace, approval, call, why } = find(tx, &self.looker, &self.id).await?;
         if let Some(named) = &self.project {
             let project = tx.scope(&workspace).projects().get(&approval.project).await?;
             if !project.is_some_and(|project| project.id.as_str() == named || project.name == *named) {
@@ -118,7 +118,7 @@ impl Operation for Decide {
             }
             Answer::Reject { note } => self.reject(tx, &moving, &approval, &call, note.clone()).await?,
         };
-        Ok((Inquiry { workspace, approval, call: judged.call }, judged.woken))
+        Ok((Inquiry { workspace, approval, call: judged.call, why }, judged.woken))
     }
 }
 

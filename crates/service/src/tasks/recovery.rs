@@ -19,16 +19,22 @@ pub(crate) async fn recover(house: &House) -> Result<()> {
     let held = house.store().read(Held { holder: house.holder().to_owned() }).await?;
     let mut failed = 0_u64;
     for place in held {
-        let turn = place.0.clone();
-        if house.store().write(&turn, Park { place: place.clone(), now: house.now() }).await? {
-            continue;
-        }
-        failed += u64::from(fail(house, place, &[TaskStatus::Running], interrupted()).await?.is_some());
+        failed += u64::from(interrupt(house, place).await?);
     }
     if failed > 0 {
         tracing::warn!(tasks = failed, "tasks were running when the house stopped; they are failed as interrupted");
     }
     Ok(())
+}
+
+/// Ends the work on a task that runs: as failed, or parked if calls on people's machines go on without it. Answers whether it
+/// failed.
+pub(crate) async fn interrupt(house: &House, place: Place) -> Result<bool> {
+    let turn = place.0.clone();
+    if house.store().write(&turn, Park { place: place.clone(), now: house.now() }).await? {
+        return Ok(false);
+    }
+    Ok(fail(house, place, &[TaskStatus::Running], interrupted()).await?.is_some())
 }
 
 /// Fails a task that nobody works on, if it is in one of these states; answers it if so.
@@ -79,7 +85,7 @@ impl Operation for Park {
         }
         let Some(parked) = before.parked() else { return Ok(false) };
         put(tx, workspace, &before, &parked, Mover::House, self.now).await?;
-        let calls = tx.scope(workspace).tool_calls().of_task(id).await?;
+        let calls = tx.scope(workspace).tool_calls().unconsumed_of_task(id).await?;
         if let Some(resumed) = parked.resumed().filter(|_| calls.iter().all(|call| call.status.has_ended())) {
             put(tx, workspace, &parked, &resumed, Mover::House, self.now).await?;
         }

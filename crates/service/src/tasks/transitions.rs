@@ -139,7 +139,7 @@ pub(crate) async fn put_in(
 /// Nobody waits any more for the calls of a task that has ended: what has not begun is not begun.
 async fn end_calls(tx: &mut Tx, session: &mut Session, task: &Task, now: Timestamp) -> Result<()> {
     let workspace = session.workspace.clone();
-    let calls = tx.scope(&workspace).tool_calls().of_task(&task.id).await?;
+    let calls = tx.scope(&workspace).tool_calls().unconsumed_of_task(&task.id).await?;
     if calls.is_empty() {
         return Ok(());
     }

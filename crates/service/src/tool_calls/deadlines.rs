@@ -69,7 +69,9 @@ pub async fn end_overdue_calls_once(house: &House) -> Result<Option<Duration>> {
                 }
                 Ok(None) => {}
                 // One that cannot be moved must not hold up the others.
-                Err(error @ Error::Refused(_)) => tracing::warn!(%error, "a call could not be moved on"),
+                Err(error @ (Error::Refused(_) | Error::Store(store::Error::BadRow(_)))) => {
+                    tracing::warn!(%error, "a call could not be moved on");
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -15,9 +15,11 @@ use domain::nodes::Node;
 use domain::policy::{Question, Source};
 use domain::risks::{Assessment, Known, assess};
 use domain::rules::Rules;
-use domain::standing_rules::{Asked, RulePlace};
+use domain::sessions::ContextCounters;
+use domain::snapshots::{Label, Snapshot};
+use domain::standing_rules::{Asked, Covers, RulePlace, StandingRule};
 use domain::times::Timestamp;
-use domain::tool_calls::{CallStatus, Judgement, Preview, Risk, ToolCall};
+use domain::tool_calls::{CallOrigin, CallStatus, Judgement, Preview, Risk, SessionKnew, ToolCall};
 use domain::{Code, Refusal};
 use serde_json::Value;
 use std::sync::Arc;
@@ -25,6 +27,7 @@ use store::{QueuedFor, Tx};
 
 /// How far back a file counts as read.
 const READS_LOOKED_AT: u64 = 500;
+const READS_OF_ONE_FILE: usize = 3;
 
 /// The rules that a call is judged by, and what a decision about it would be called.
 #[derive(Clone)]
@@ -72,8 +75,15 @@ impl Judge {
         let judgement = self.judgement(tx, moving.workspace, call, &fit, preview).await?;
         let risk = judgement.risk;
         let validated = call.validated(judgement, fit.node.id.clone())?;
+        let asks_nobody = risk == Risk::Low
+            || self.is_remembered(tx, moving.workspace, &validated, (&fit.request, &fit.node)).await?;
+        if !asks_nobody && is_shown_in_part(&validated) {
+            let message = "the change is too large to be shown whole to a person: make it in smaller pieces";
+            let why = Refusal::new(Code::ValueTooLarge, message);
+            return moving.end(tx, call, CallStatus::Invalid, why.into()).await;
+        }
         moving.put(tx, call, &validated).await?;
-        if risk == Risk::Low || self.is_remembered(tx, moving.workspace, &validated, (&fit.request, &fit.node)).await? {
+        if asks_nobody {
             let approved = validated.approved(self.now)?;
             moving.put(tx, &validated, &approved).await?;
             return self.dispatch(tx, moving, &approved).await;
@@ -189,7 +199,15 @@ impl Judge {
             policy_epoch: self.policy_epoch,
             expires_at,
         });
-        Ok(Judgement { risk, reasons, digest, policy_epoch: self.policy_epoch, expires_at, preview })
+        Ok(Judgement {
+            risk,
+            reasons,
+            digest,
+            policy_epoch: self.policy_epoch,
+            expires_at,
+            preview,
+            session_knew: None,
+        })
     }
 
     async fn is_remembered(
@@ -214,12 +232,37 @@ impl Judge {
         };
         let rules =
             tx.scope(workspace).standing_rules().of_tool(&origin.project, &origin.agent.id, &call.wish.tool).await?;
-        Ok(rules.iter().any(|rule| rule.stands_for(asked, self.now)))
+        for rule in rules.iter().filter(|rule| rule.stands_for(asked, self.now)) {
+            if self.is_as_wide_as(tx, workspace, rule, call).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// A folder that was remembered for something harmless does not stand for something dangerous in it.
+    async fn is_as_wide_as(
+        &self,
+        tx: &mut Tx,
+        workspace: &WorkspaceId,
+        rule: &StandingRule,
+        call: &ToolCall,
+    ) -> Result<bool> {
+        let is_high = |call: &ToolCall| call.judgement.as_ref().is_some_and(|judged| judged.risk == Risk::High);
+        if matches!(rule.covers, Covers::Call { .. }) || !is_high(call) {
+            return Ok(true);
+        }
+        let Some(approval) = tx.scope(workspace).approvals().get(&rule.approval).await? else { return Ok(false) };
+        let shown = tx.scope(workspace).tool_calls().get(&approval.project, &approval.call).await?;
+        Ok(shown.is_some_and(|shown| is_high(&shown)))
     }
 
     /// Puts a person before the call.
     async fn ask(&self, tx: &mut Tx, moving: &Moving<'_>, validated: &ToolCall) -> Result<ToolCall> {
-        let waiting = validated.waiting_for(self.approval.clone(), self.now)?;
+        let mut waiting = validated.waiting_for(self.approval.clone(), self.now)?;
+        if let Some(judgement) = &mut waiting.judgement {
+            judgement.session_knew = freeze(tx, moving.workspace, &validated.origin, self.now).await?;
+        }
         let judgement = waiting.judgement.as_ref().ok_or_else(|| Refusal::invalid("it was not judged"))?;
         let approval = Approval {
             id: self.approval.clone(),
@@ -237,6 +280,36 @@ impl Judge {
         moving.tell(tx, &waiting, Event::approval_request(&waiting, &approval, self.now)).await?;
         Ok(waiting)
     }
+}
+
+/// Keeps what the session knows, so that whoever is asked can look at it then and later.
+async fn freeze(
+    tx: &mut Tx,
+    workspace: &WorkspaceId,
+    origin: &CallOrigin,
+    now: Timestamp,
+) -> Result<Option<SessionKnew>> {
+    let Some(id) = &origin.session else { return Ok(None) };
+    let Some(session) = tx.scope(workspace).sessions().get(id).await? else { return Ok(None) };
+    let ContextCounters { rev, keys, total_tokens: tokens, .. } = session.counters;
+    let snapshot = Snapshot {
+        label: Label::of_house(rev),
+        taken_at: now,
+        taken_by: origin.participant.clone(),
+        rev,
+        key_count: keys,
+        total_size_tokens: tokens,
+    };
+    // Others may have asked when it was the same.
+    if tx.scope(workspace).snapshots(id).get(&snapshot.label).await?.is_none() {
+        tx.scope(workspace).snapshots(id).take(&snapshot, now).await?;
+    }
+    Ok(Some(SessionKnew { rev, keys, tokens, label: snapshot.label }))
+}
+
+fn is_shown_in_part(call: &ToolCall) -> bool {
+    let preview = call.judgement.as_ref().and_then(|judgement| judgement.preview.as_ref());
+    preview.is_some_and(|preview| preview.diff_cut)
 }
 
 fn real_path(call: &ToolCall) -> Option<&str> {
@@ -259,24 +332,28 @@ pub(super) async fn serving(
     Ok(nodes.into_iter().filter(|node| node.serves(user, project) && rules.lets_serve(node)).collect())
 }
 
-/// Whether the agent has read this file for this person, so that it knows what it would overwrite.
+/// Whether the agent has read this file for this person on this machine, so that it knows what it would overwrite.
 async fn has_read(tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall, request: &NodeRequest) -> Result<bool> {
     let (Some(path), Some(session)) = (request.path(), &call.origin.session) else { return Ok(false) };
-    let calls = tx.scope(workspace).tool_calls().newest_of_session(session, READS_LOOKED_AT).await?;
-    Ok(calls.iter().any(|earlier| is_read_of(earlier, call, path)))
+    let what = (&call.origin.agent.id, NodeTool::ReadFile.as_str());
+    let reads = tx.scope(workspace).tool_calls().completed_of_session(session, what, READS_LOOKED_AT).await?;
+    let of_path = reads.into_iter().filter(|(_, params)| is_read_of(params, path)).take(READS_OF_ONE_FILE);
+    for (id, _) in of_path {
+        let found = tx.scope(workspace).tool_calls().get(&call.origin.project, &id).await?;
+        if found.is_some_and(|earlier| has_brought(&earlier, call)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
-fn is_read_of(earlier: &ToolCall, call: &ToolCall, path: &str) -> bool {
-    let same_hands = earlier.origin.agent.id == call.origin.agent.id && earlier.origin.user == call.origin.user;
-    let same_machine = earlier.delivery.node == call.delivery.node;
+fn is_read_of(params: &str, path: &str) -> bool {
+    let arguments = serde_json::from_str(params).unwrap_or(Value::Null);
+    NodeRequest::parse(NodeTool::ReadFile, &arguments).is_ok_and(|read| read.path() == Some(path))
+}
+
+fn has_brought(earlier: &ToolCall, call: &ToolCall) -> bool {
     let result = earlier.outcome.result.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let was_read = earlier.status == CallStatus::Completed && result.is_some_and(|result| result["success"] == true);
-    if !was_read || !same_hands || !same_machine {
-        return false;
-    }
-    let arguments = serde_json::from_str(&earlier.wish.params).unwrap_or(Value::Null);
-    let tool = NodeTool::parse(&earlier.wish.tool);
-    let read =
-        tool.filter(|tool| *tool == NodeTool::ReadFile).and_then(|tool| NodeRequest::parse(tool, &arguments).ok());
-    read.is_some_and(|read| read.path() == Some(path))
+    let is_same = earlier.origin.user == call.origin.user && earlier.delivery.node == call.delivery.node;
+    is_same && result.is_some_and(|result| result["success"] == true)
 }

@@ -188,7 +188,7 @@ impl Moving<'_> {
         let Some(task) = tx.scope(self.workspace).tasks().get(&call.origin.project, &waiter.task).await? else {
             return Ok(None);
         };
-        let calls = tx.scope(self.workspace).tool_calls().of_task(&task.id).await?;
+        let calls = tx.scope(self.workspace).tool_calls().unconsumed_of_task(&task.id).await?;
         // One that still runs its turn finds the outcome by itself when it would wait.
         if task.status != TaskStatus::Waiting || calls.iter().any(|call| !call.status.has_ended()) {
             return Ok(None);

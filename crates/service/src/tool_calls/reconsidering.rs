@@ -43,7 +43,9 @@ pub async fn reconsider(house: &House) -> Result<()> {
             match house.store().write(&workspace, End { place, judge: judge.clone() }).await {
                 Ok(Some(judged)) => woken(house, judged.woken).await,
                 Ok(None) => {}
-                Err(error @ Error::Refused(_)) => tracing::warn!(%error, "a call could not be ended"),
+                Err(error @ (Error::Refused(_) | Error::Store(store::Error::BadRow(_)))) => {
+                    tracing::warn!(%error, "a call could not be ended");
+                }
                 Err(error) => return Err(error),
             }
         }

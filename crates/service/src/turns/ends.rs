@@ -165,7 +165,7 @@ impl Close {
         if parked.status != TaskStatus::Waiting {
             return Ok(None);
         }
-        let calls = tx.scope(&self.place.workspace).tool_calls().of_task(&parked.id).await?;
+        let calls = tx.scope(&self.place.workspace).tool_calls().unconsumed_of_task(&parked.id).await?;
         let has_come = !calls.is_empty() && calls.iter().all(|call| call.status.has_ended());
         Ok(has_come.then(|| parked.resumed()).flatten())
     }

@@ -1,6 +1,8 @@
 //! Who decides, once, about what they were shown.
 
 use super::Bench;
+use domain::roles::{Right, RoleRules};
+use domain::rules::Declaration;
 use serde_json::{Value, json};
 use testkit::World;
 
@@ -124,4 +126,50 @@ async fn the_rules_are_asked_again_before_a_node_is_told() {
     let answer = bench.approve(&call).await;
     assert_eq!((&answer["status"], &answer["call_status"]), (&json!("approved"), &json!("denied")));
     assert!(bench.node.open().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_folder_that_was_remembered_for_something_harmless_does_not_stand_for_something_dangerous() {
+    let world = World::new().await;
+    let bench = Bench::new(&world).await;
+    let soon = serde_json::to_value(world.house.now().plus_seconds(3600)).unwrap();
+    let remember = json!({"remember": {"kind": "folder", "folder": "src", "for": soon}});
+    let write = async |path: &str, exists: bool| -> Value {
+        let call = bench.execute("tool_write_file", json!({"path": path, "content": "x"})).await.ok();
+        bench.node.preview(&call, &json!({"exists": exists})).await.ok()
+    };
+    let call = bench.waiting_write("src/a").await;
+    bench.answer(&bench.owner, &call, "approve", &remember).await.ok();
+    assert_eq!(write("src/b", false).await["status"], "dispatched");
+    for (path, exists) in [("src/.git/hooks/pre-commit", false), ("src/unread", true)] {
+        assert_eq!(write(path, exists).await["status"], "waiting_approval", "{path}");
+    }
+    // What was dangerous when it was shown may be done again.
+    let dangerous = write("src/.git/config", false).await;
+    bench.answer(&bench.owner, &dangerous, "approve", &remember).await.ok();
+    assert_eq!(write("src/.git/hooks/pre-commit", false).await["status"], "dispatched");
+}
+
+#[tokio::test]
+async fn whoever_decides_for_others_sees_what_is_for_shared_machines_and_nobodys_own() {
+    let world = World::new().await;
+    let (owner, mary, shared) = super::rights::on_a_shared_machine(&world).await;
+    let mut rules = Declaration::default();
+    rules.house.roles.insert("admin".into(), RoleRules { rights: Some(vec![Right::Approve]), ..Default::default() });
+    world.declare(rules).await;
+    let node = world.hand_node(&mary, "desk", "shared").await;
+    let params = json!({"path": "b", "content": "x"});
+    let body = json!({"agent": "agent_coder", "tool": "tool_write_file", "node": "desk", "params": params});
+    let own = world.post("/my/projects/shared/tools/execute", &body).by(&mary).send().await.ok();
+    let own = node.preview(&own, &json!({"exists": false})).await.ok();
+    let seen = async |by: &str| {
+        let list = world.get("/my/approvals?status=pending").by(by).send().await.ok();
+        let calls = list["items"].as_array().unwrap().iter().map(|item| item["tool_call_id"].clone());
+        calls.collect::<Vec<_>>()
+    };
+    assert_eq!(seen(&mary).await, [own["id"].clone(), shared["id"].clone()]);
+    assert_eq!(seen(&owner).await, [shared["id"].clone()]);
+    let path = |call: &Value| format!("/my/approvals/{}", call["approval_id"].as_str().unwrap());
+    world.get(&path(&own)).by(&owner).send().await.refused(404, "APPROVAL_NOT_FOUND");
+    world.get(&path(&shared)).by(&owner).send().await.ok();
 }

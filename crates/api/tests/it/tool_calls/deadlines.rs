@@ -107,3 +107,23 @@ async fn an_approval_that_waits_when_the_house_stops_waits_when_it_is_back() {
     let open = world.get(&format!("/my/projects/{project}/tools")).by(&token).send().await.ok();
     assert_eq!((&open["items"][0]["id"], &open["items"][0]["status"]), (&call["id"], &json!("dispatched")));
 }
+
+#[tokio::test]
+async fn what_has_ended_is_kept_for_a_season_and_what_waits_for_as_long_as_it_waits() {
+    let world = World::new().await;
+    let bench = Bench::new(&world).await;
+    let call = bench.waiting_write("a").await;
+    bench.answer(&bench.owner, &call, "reject", &json!({})).await.ok();
+    let days = |days: i64| world.clock.advance_s(days * 24 * 3600);
+    let purge = async || service::housekeeping::purge_once(&world.house, "a test").await.unwrap();
+    let sign_in = || world.owner();
+    days(89);
+    assert!(purge().await);
+    let path = format!("/my/projects/garden/tools/{}", call["id"].as_str().unwrap());
+    world.get(&path).by(&sign_in().await).send().await.ok();
+    days(2);
+    assert!(purge().await);
+    world.get(&path).by(&sign_in().await).send().await.refused(404, "TOOL_CALL_NOT_FOUND");
+    let approval = format!("/my/approvals/{}", call["approval_id"].as_str().unwrap());
+    world.get(&approval).by(&sign_in().await).send().await.refused(404, "APPROVAL_NOT_FOUND");
+}

@@ -70,11 +70,11 @@ async fn an_answer_that_was_to_stand_for_later_is_asked_for_again_before_a_node_
     let bench = Bench::new(&world).await;
     let call = bench.waiting_write("src/a").await;
     let soon = serde_json::to_value(world.house.now().plus_seconds(3600)).unwrap();
-    let remember = json!({"remember": {"kind": "folder", "folder": "src", "for": soon}});
+    let remember = json!({"remember": {"kind": "call", "for": soon}});
     bench.answer(&bench.owner, &call, "approve", &remember).await.ok();
     // The machine is away: what the rule allows waits for it.
     world.clock.advance_s(200);
-    let later = bench.execute("tool_write_file", json!({"path": "src/b", "content": "x"})).await.ok();
+    let later = bench.execute("tool_write_file", json!({"path": "src/a", "content": "hello\n"})).await.ok();
     assert_eq!(later["status"], "approved");
     let rules = world.get("/my/standing-rules").by(&bench.owner).send().await.ok();
     let rule = format!("/my/standing-rules/{}", rules["items"][0]["id"].as_str().unwrap());
@@ -85,7 +85,7 @@ async fn an_answer_that_was_to_stand_for_later_is_asked_for_again_before_a_node_
 }
 
 /// A call of mary's on a machine of the workspace `den`, which lists it.
-async fn on_a_shared_machine(world: &World) -> (String, String, Value) {
+pub(super) async fn on_a_shared_machine(world: &World) -> (String, String, Value) {
     let (owner, mary) = (world.owner().await, world.member("mary").await);
     world.workspace("den", &["owner", "mary"]).await;
     let settings = json!({"nodes": ["shed"], "tools": {"allow": ["filesystem.*"]}});

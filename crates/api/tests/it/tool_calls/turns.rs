@@ -6,22 +6,27 @@ use std::time::Duration;
 use testkit::{ImitatedProvider, Turn, World};
 
 /// A talk with an agent that has a machine.
-struct Talk {
-    world: World,
-    provider: ImitatedProvider,
+pub(super) struct Talk {
+    pub(super) world: World,
+    pub(super) provider: ImitatedProvider,
 }
 
 impl Talk {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         let provider = ImitatedProvider::start().await;
         let world = World::served_by(&provider).await;
         Self { world, provider }
     }
 
+    pub(super) async fn open_session(&self, bench: &Bench<'_>) {
+        let session = json!({"id": "s", "project": "garden"});
+        self.world.post("/sessions", &session).by(&bench.owner).send().await;
+    }
+
     /// Sends a message, without waiting for what becomes of it.
-    async fn send(&self, bench: &Bench<'_>) -> Value {
+    pub(super) async fn send(&self, bench: &Bench<'_>) -> Value {
         let world = &self.world;
-        world.post("/sessions", &json!({"id": "s", "project": "garden"})).by(&bench.owner).send().await.ok();
+        self.open_session(bench).await;
         let message = json!({"content": "please", "target_agent": "agent_coder"});
         world.post("/sessions/s/messages", &message).by(&bench.owner).send().await.ok()
     }
@@ -32,7 +37,7 @@ impl Talk {
     }
 
     /// The task once it is in that state.
-    async fn until(&self, owner: &str, sent: &Value, status: &str) -> Value {
+    pub(super) async fn until(&self, owner: &str, sent: &Value, status: &str) -> Value {
         for _ in 0..1_000 {
             let task = self.task(owner, sent).await;
             if task["status"] == status {
@@ -50,7 +55,7 @@ impl Talk {
 }
 
 /// The next thing that a node has to look at.
-async fn next(bench: &Bench<'_>) -> Value {
+pub(super) async fn next(bench: &Bench<'_>) -> Value {
     for _ in 0..1_000 {
         if let Some(call) = bench.node.open().await.pop() {
             return call;
@@ -61,7 +66,7 @@ async fn next(bench: &Bench<'_>) -> Value {
     panic!("there is nothing for the node to do: {history}");
 }
 
-fn write() -> Turn {
+pub(super) fn write() -> Turn {
     Turn::say("I write it down.").and_call("tool_write_file", json!({"path": "notes.md", "content": "hello\n"}))
 }
 
@@ -138,6 +143,40 @@ async fn a_turn_that_is_cancelled_takes_its_call_and_its_question_along() {
     assert!(bench.node.open().await.is_empty());
 }
 
+/// What a node does after the house has come back, by its token alone.
+async fn make(world: &World, token: &str, project: &str) {
+    let of_node = format!("/my/projects/{project}/tools");
+    let open = world.get(&of_node).by(token).send().await.ok()["items"][0].clone();
+    let id = open["id"].as_str().unwrap();
+    let accept = json!({"attempt": open["attempt"], "digest": open["digest"]});
+    world.post(&format!("{of_node}/{id}/accept"), &accept).by(token).send().await.ok();
+    let result = json!({"attempt": open["attempt"], "result": {"success": true}});
+    world.post(&format!("{of_node}/{id}/result"), &result).by(token).send().await.ok();
+}
+
+#[tokio::test]
+async fn a_turn_that_is_cut_off_while_its_call_is_under_way_goes_on_with_what_comes_of_it() {
+    let talk = Talk::new().await;
+    let read = Turn::say("I look.").and_call("tool_read_file", json!({"path": "notes.md"}));
+    talk.provider.script(vec![read, Turn::say("It says hello.")]);
+    let (sent, token, project) = {
+        let bench = Bench::new(&talk.world).await;
+        let sent = talk.send(&bench).await;
+        next(&bench).await;
+        assert_eq!(talk.task(&bench.owner, &sent).await["status"], "running");
+        let project = bench.node.node["project"].as_str().unwrap().to_owned();
+        (sent, bench.node.token.clone(), project)
+    };
+    let Talk { world, provider } = talk;
+    let talk = Talk { world: world.reopened().await, provider };
+    let (world, owner) = (&talk.world, talk.world.owner().await);
+    assert_eq!(talk.task(&owner, &sent).await["status"], "waiting");
+    make(world, &token, &project).await;
+    talk.until(&owner, &sent, "completed").await;
+    assert_eq!(talk.history(&owner).await.last().unwrap()["content"], "It says hello.");
+    assert_eq!(talk.provider.requests().len(), 2, "the model is asked once before and once after");
+}
+
 #[tokio::test]
 async fn what_waits_when_the_house_stops_goes_on_when_it_is_back() {
     let talk = Talk::new().await;
@@ -156,13 +195,7 @@ async fn what_waits_when_the_house_stops_goes_on_when_it_is_back() {
     let (world, owner) = (&talk.world, talk.world.owner().await);
     let path = format!("/my/projects/garden/approvals/{}/approve", call["approval_id"].as_str().unwrap());
     world.post(&path, &json!({"digest": call["digest"]})).by(&owner).send().await.ok();
-    let of_node = format!("/my/projects/{project}/tools");
-    let open = world.get(&of_node).by(&token).send().await.ok()["items"][0].clone();
-    let id = open["id"].as_str().unwrap();
-    let accept = json!({"attempt": open["attempt"], "digest": open["digest"]});
-    world.post(&format!("{of_node}/{id}/accept"), &accept).by(&token).send().await.ok();
-    let result = json!({"attempt": open["attempt"], "result": {"success": true}});
-    world.post(&format!("{of_node}/{id}/result"), &result).by(&token).send().await.ok();
+    make(world, &token, &project).await;
     talk.until(&owner, &sent, "completed").await;
     assert_eq!(talk.history(&owner).await.last().unwrap()["content"], "It is written.");
     assert_eq!(talk.provider.requests().len(), 2);

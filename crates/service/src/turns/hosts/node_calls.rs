@@ -77,7 +77,7 @@ impl Operation for Made {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Option<ToolCall>> {
-        let calls = tx.scope(&self.place).tool_calls().of_task(&self.task).await?;
+        let calls = tx.scope(&self.place).tool_calls().unconsumed_of_task(&self.task).await?;
         let is_it = |call: &ToolCall| call.origin.waiter.as_ref().is_some_and(|waiter| waiter.call == self.call);
         Ok(calls.into_iter().find(is_it))
     }
