@@ -46,6 +46,10 @@ where
     type Output = Result<O::Output, Refusal>;
     type Error = Error;
 
+    fn is_small(&self) -> bool {
+        self.operation.is_small()
+    }
+
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
         match find(tx, &self.claim, self.now).await? {
             Some(Ok(outcome)) => return Ok(Ok(read(&outcome)?)),

@@ -9,6 +9,8 @@ use tokio::sync::oneshot;
 
 /// One caller's work.
 pub(crate) trait Job: Send {
+    /// Whether its caller's thread may run it.
+    fn is_small(&self) -> bool;
     /// Answers whether the work is to be kept. May be run again if nothing was kept.
     fn run<'a>(&'a mut self, tx: &'a mut Tx) -> BoxFuture<'a, bool>;
     /// Tells the caller what `run` gave. Called after the commit.
@@ -30,6 +32,10 @@ impl<O: Operation> PendingOperation<O> {
 }
 
 impl<O: Operation> Job for PendingOperation<O> {
+    fn is_small(&self) -> bool {
+        self.operation.is_small()
+    }
+
     fn run<'a>(&'a mut self, tx: &'a mut Tx) -> BoxFuture<'a, bool> {
         let run = async move {
             // Nobody waits any more: the request was dropped before its turn came.

@@ -14,6 +14,12 @@ pub trait Operation: Send + Sync + 'static {
     type Output: Send + 'static;
     type Error: From<Error> + Send + 'static;
 
+    /// Whether it is a handful of statements on little data, however much there is in the house: then it may be run by its
+    /// caller's own thread.
+    fn is_small(&self) -> bool {
+        false
+    }
+
     fn run(&self, tx: &mut Tx) -> impl Future<Output = Result<Self::Output, Self::Error>> + Send;
 }
 

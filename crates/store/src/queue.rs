@@ -84,6 +84,11 @@ impl<J> FairQueue<J> {
         self.lock().length
     }
 
+    pub(crate) fn is_open_and_empty(&self) -> bool {
+        let lines = self.lock();
+        !lines.closed && lines.length == 0
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.lock().closed
     }

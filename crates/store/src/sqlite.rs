@@ -1,6 +1,7 @@
 //! SQLite: how its connections are opened, checked and closed.
 
 pub(crate) mod backups;
+pub(crate) mod desk;
 mod log_check;
 pub(crate) mod migrations;
 pub(crate) mod readers;
@@ -13,6 +14,7 @@ use crate::shared::Shared;
 use crate::sync::Mutex;
 use crate::sync::thread::{self, JoinHandle};
 use crate::{Error, Operation, Result};
+use desk::Desk;
 use domain::ids::WorkspaceId;
 use readers::Readers;
 use rusqlite::config::DbConfig;
@@ -29,10 +31,11 @@ const PAGE_BYTES: i64 = 2_048;
 const WRITER_CACHE_KIB: i64 = -32_000;
 const STATEMENTS_CACHED: usize = 128;
 
-/// A database in a file, with the one thread that writes to it.
+/// A database in a file, with its one writer.
 pub(crate) struct Sqlite {
     path: PathBuf,
     rooms: Arc<Rooms>,
+    desk: Arc<Desk>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -48,12 +51,14 @@ impl Sqlite {
         let readers = Readers::new(path.to_owned());
         let rooms = Arc::new(Rooms { queue: FairQueue::new(queue_capacity), readers, shared });
         let writer = Writer::new(path.to_owned(), connection, rooms.clone());
-        let thread = thread::Builder::new().name("writer".into()).spawn(move || writer.run())?;
-        Ok(Self { path: path.to_owned(), rooms, thread: Mutex::new(Some(thread)) })
+        let desk = Arc::new(Desk::new(writer, rooms.clone()));
+        let of_thread = desk.clone();
+        let thread = thread::Builder::new().name("writer".into()).spawn(move || of_thread.run())?;
+        Ok(Self { path: path.to_owned(), rooms, desk, thread: Mutex::new(Some(thread)) })
     }
 
     pub(crate) fn push(&self, turn: &WorkspaceId, job: Box<dyn Job>) -> Result<(), Refused<Box<dyn Job>>> {
-        self.rooms.queue.push(turn, job)
+        self.desk.hand_in(turn, job)
     }
 
     pub(crate) fn waiting(&self) -> usize {

@@ -100,6 +100,10 @@ impl Operation for Decide {
     type Output = (Inquiry, Option<QueuedFor>);
     type Error = Error;
 
+    fn is_small(&self) -> bool {
+        true
+    }
+
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
         let Inquiry { workspace, approval, call, why } = find(tx, &self.looker, &self.id).await?;
         if let Some(named) = &self.project {

@@ -27,6 +27,10 @@ impl Operation for Start {
     type Output = bool;
     type Error = Error;
 
+    fn is_small(&self) -> bool {
+        true
+    }
+
     async fn run(&self, tx: &mut Tx) -> Result<bool> {
         let Self { workspace, task, now, .. } = self;
         let found = tx.scope(workspace).tasks().get(&task.project, &task.id).await?;

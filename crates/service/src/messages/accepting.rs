@@ -96,6 +96,10 @@ impl Operation for Send {
     type Output = Sent;
     type Error = Error;
 
+    fn is_small(&self) -> bool {
+        true
+    }
+
     async fn run(&self, tx: &mut Tx) -> Result<Sent> {
         let mut session = sessions::find(tx, &self.caller, &self.session).await?;
         session.require_active()?;

@@ -14,6 +14,10 @@ use store::{Operation, Tx};
 pub(super) trait Action: Send + Sync + 'static {
     type Output: Send + 'static;
 
+    fn is_small(&self) -> bool {
+        false
+    }
+
     fn apply(&self, scene: &mut Scene<'_>) -> impl Future<Output = Result<Self::Output>> + Send;
 }
 
@@ -27,6 +31,10 @@ pub(super) struct Change<A> {
 impl<A: Action> Operation for Change<A> {
     type Output = A::Output;
     type Error = Error;
+
+    fn is_small(&self) -> bool {
+        self.action.is_small()
+    }
 
     async fn run(&self, tx: &mut Tx) -> Result<A::Output> {
         let mut session = sessions::find(tx, &self.caller, &self.session).await?;

@@ -29,6 +29,10 @@ impl Write {
 impl Action for Write {
     type Output = Written;
 
+    fn is_small(&self) -> bool {
+        true
+    }
+
     async fn apply(&self, scene: &mut Scene<'_>) -> Result<Written> {
         scene.session.require_active()?;
         let request = &self.request;

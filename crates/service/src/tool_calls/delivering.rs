@@ -169,6 +169,10 @@ impl Operation for Hear {
     type Output = Judged;
     type Error = Error;
 
+    fn is_small(&self) -> bool {
+        true
+    }
+
     async fn run(&self, tx: &mut Tx) -> Result<Judged> {
         let call = own_call(tx, &self.node, &self.project, &self.id).await?;
         let moving = Moving { workspace: &self.node.workspace, mover: Mover::Node(&self.node), now: self.judge.now };

@@ -101,6 +101,10 @@ impl Operation for Propose {
     type Output = Sent;
     type Error = Error;
 
+    fn is_small(&self) -> bool {
+        true
+    }
+
     async fn run(&self, tx: &mut Tx) -> Result<Sent> {
         let project = projects::find(tx, &self.caller, &self.project).await?;
         let origin = self.origin(tx, &project.workspace, &project.id).await?;

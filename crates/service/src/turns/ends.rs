@@ -195,6 +195,10 @@ impl Operation for Close {
     type Output = Option<TaskStatus>;
     type Error = Error;
 
+    fn is_small(&self) -> bool {
+        true
+    }
+
     async fn run(&self, tx: &mut Tx) -> Result<Option<TaskStatus>> {
         let Place { workspace, task } = &self.place;
         Settlement::put(tx, self.settlement.as_ref(), self.now).await?;

@@ -34,6 +34,10 @@ impl Operation for KeepMessage {
     type Output = bool;
     type Error = Error;
 
+    fn is_small(&self) -> bool {
+        true
+    }
+
     async fn run(&self, tx: &mut Tx) -> Result<bool> {
         // Money first: it was spent whatever became of the task.
         Settlement::put(tx, self.settlement.as_ref(), self.now).await?;
@@ -75,6 +79,10 @@ pub(super) struct KeepResults {
 impl Operation for KeepResults {
     type Output = ();
     type Error = Error;
+
+    fn is_small(&self) -> bool {
+        true
+    }
 
     async fn run(&self, tx: &mut Tx) -> Result<()> {
         let Place { workspace, task } = &self.place;

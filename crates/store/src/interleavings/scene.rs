@@ -6,6 +6,7 @@ use crate::migrations::MIGRATIONS;
 use crate::operation::ready;
 use crate::queue::{FairQueue, Refused};
 use crate::shared::Shared;
+use crate::sqlite::desk::Desk;
 use crate::sqlite::readers::Readers;
 use crate::sqlite::writer::{Rooms, Writer};
 use crate::sync::thread;
@@ -25,6 +26,7 @@ pub(super) struct Scene {
     _folder: TempDir,
     pub(super) path: PathBuf,
     pub(super) rooms: Arc<Rooms>,
+    desk: Arc<Desk>,
 }
 
 /// The schema is made once and copied for each schedule.
@@ -47,7 +49,10 @@ impl Scene {
         std::fs::write(&path, blank()).unwrap();
         let readers = Readers::new(path.clone());
         let rooms = Rooms { queue: FairQueue::new(64), readers, shared: Arc::<Shared>::default() };
-        Self { _folder: folder, path, rooms: Arc::new(rooms) }
+        let rooms = Arc::new(rooms);
+        let writer = Writer::new(path.clone(), sqlite::open_writer(&path).unwrap(), rooms.clone());
+        let desk = Arc::new(Desk::new(writer, rooms.clone()));
+        Self { _folder: folder, path, rooms, desk }
     }
 
     pub(super) fn connection(&self) -> Tx {
@@ -56,9 +61,8 @@ impl Scene {
 
     /// Starts the real writer.
     pub(super) fn start(&self) -> thread::JoinHandle<()> {
-        let connection = sqlite::open_writer(&self.path).unwrap();
-        let writer = Writer::new(self.path.clone(), connection, self.rooms.clone());
-        thread::spawn(move || writer.run())
+        let desk = self.desk.clone();
+        thread::spawn(move || desk.run())
     }
 
     /// The events after a number, as whoever begins to read now finds them.
@@ -66,11 +70,11 @@ impl Scene {
         self.rooms.readers.run(&Log { after }).unwrap()
     }
 
-    /// Puts an operation into the queue, as `Store::write` does; `None` when it is closed.
+    /// Hands an operation in, as `Store::write` does; `None` when it is closed.
     pub(super) fn submit(&self, append: Append) -> Option<Answer> {
         let (reply, answer) = oneshot::channel();
         let job: Box<dyn Job> = Box::new(PendingOperation::new(append, reply));
-        match self.rooms.queue.push(&topic().0, job) {
+        match self.desk.hand_in(&topic().0, job) {
             Ok(()) => Some(answer),
             Err(Refused::Closed(_)) => None,
             Err(Refused::Full(_)) => panic!("there is room for all"),
@@ -104,6 +108,10 @@ impl Append {
 impl Operation for Append {
     type Output = u64;
     type Error = Error;
+
+    fn is_small(&self) -> bool {
+        true
+    }
 
     async fn run(&self, tx: &mut Tx) -> Result<u64> {
         let (workspace, session) = topic();

@@ -1,4 +1,4 @@
-//! The one thread that writes.
+//! The one writer: `desk` says on whose thread.
 //!
 //! Jobs that wait while a commit is on its way to disk share the next one; a refused one leaves nothing behind. A job is
 //! acknowledged after its commit returned. After a failed commit nothing is acknowledged until the database has been
@@ -22,6 +22,10 @@ use std::time::Duration;
 /// Bounds of one commit: more jobs than this, or longer, and those at the front would wait too long.
 const JOBS_PER_COMMIT: usize = 512;
 const COMMIT_AFTER: Duration = Duration::from_millis(8);
+/// While commits follow each other faster than this, they are for the thread that takes several together.
+const AT_REST_AFTER: Duration = Duration::from_micros(150);
+/// Where a commit takes longer than this, no caller's thread is kept for one.
+const QUICK: Duration = Duration::from_millis(2);
 const REOPEN_FIRST: Duration = Duration::from_millis(200);
 const REOPEN_SLOWEST: Duration = Duration::from_secs(10);
 const REFUSE_EVERY: Duration = Duration::from_millis(5);
@@ -42,27 +46,49 @@ pub(crate) struct Writer {
     tx: Option<Tx>,
     rooms: Arc<Rooms>,
     commits: Cell<u64>,
+    /// When the last commit ended, and how long it took.
+    last: Cell<(Instant, Duration)>,
 }
 
 impl Writer {
     pub(crate) fn new(path: PathBuf, connection: rusqlite::Connection, rooms: Arc<Rooms>) -> Self {
-        Self { path, tx: Some(Tx::on(Connection::Sqlite(connection))), rooms, commits: Cell::new(1) }
+        let last = Cell::new((Instant::now(), Duration::ZERO));
+        Self { path, tx: Some(Tx::on(Connection::Sqlite(connection))), rooms, commits: Cell::new(1), last }
     }
 
-    /// Works until the queue is closed and empty, then closes the database.
-    pub(crate) fn run(mut self) {
-        while let Some(first) = self.rooms.queue.next() {
-            match self.tx.take() {
-                Some(tx) => self.tx = self.commit_batch(tx, first),
-                None => first.fail(Error::Unavailable("the database is being opened again".into())),
-            }
-            if self.tx.is_none() {
-                self.recover();
-            }
+    /// Writes a job and all that wait.
+    pub(crate) fn write(&mut self, first: Box<dyn Job>) {
+        match self.tx.take() {
+            Some(tx) => self.tx = self.commit_batch(tx, first, JOBS_PER_COMMIT),
+            None => first.fail(Error::Unavailable("the database is being opened again".into())),
         }
+        if self.tx.is_none() {
+            self.recover();
+        }
+    }
+
+    /// Writes one job. If that breaks the writer, it waits for `write` to mend it.
+    pub(crate) fn write_alone(&mut self, job: Box<dyn Job>) {
+        match self.tx.take() {
+            Some(tx) => self.tx = self.commit_batch(tx, job, 1),
+            None => job.fail(self.rooms.shared.condition().refusal()),
+        }
+    }
+
+    pub(crate) fn is_broken(&self) -> bool {
+        self.tx.is_none()
+    }
+
+    /// Whether nobody has written for a moment, and a commit is quick here.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        let (ended, took) = self.last.get();
+        self.tx.is_some() && took < QUICK && ended.elapsed() >= AT_REST_AFTER
+    }
+
+    pub(crate) fn close(&mut self) {
         // The last connection to close moves the log into the database.
         self.rooms.readers.close();
-        if let Some(Tx { connection: Connection::Sqlite(connection), .. }) = self.tx
+        if let Some(Tx { connection: Connection::Sqlite(connection), .. }) = self.tx.take()
             && let Err((_, error)) = connection.close()
         {
             tracing::warn!(%error, "the database did not close cleanly; the next start repairs it");
@@ -70,10 +96,11 @@ impl Writer {
     }
 
     /// Runs the first job and all that wait, commits, tells everybody. Gives the transaction back if it can go on.
-    fn commit_batch(&self, mut tx: Tx, first: Box<dyn Job>) -> Option<Tx> {
+    fn commit_batch(&self, mut tx: Tx, first: Box<dyn Job>, jobs_most: usize) -> Option<Tx> {
         let started = Instant::now();
-        let mut done = Vec::new();
-        let outcome = self.fill_batch(&mut tx, first, &mut done, started).and_then(|()| self.commit(&mut tx));
+        let mut done = vec![first];
+        let outcome = self.fill_batch(&mut tx, &mut done, jobs_most, started).and_then(|()| self.commit(&mut tx));
+        self.last.set((Instant::now(), started.elapsed()));
         match outcome {
             Ok(()) => {
                 self.rooms.shared.committed(done.len(), started.elapsed(), tx.told());
@@ -94,14 +121,7 @@ impl Writer {
 
     /// Savepoints cost copies of pages, so a batch goes without them until a job is refused after it had changed
     /// something.
-    fn fill_batch(
-        &self,
-        tx: &mut Tx,
-        first: Box<dyn Job>,
-        done: &mut Vec<Box<dyn Job>>,
-        started: Instant,
-    ) -> Result<()> {
-        done.push(first);
+    fn fill_batch(&self, tx: &mut Tx, done: &mut Vec<Box<dyn Job>>, jobs_most: usize, started: Instant) -> Result<()> {
         ready(tx.control("BEGIN IMMEDIATE"))??;
         let (mut at, mut guarded) = (0, false);
         while at < done.len() {
@@ -117,7 +137,7 @@ impl Writer {
             }
             at += 1;
             if at == done.len()
-                && at < JOBS_PER_COMMIT
+                && at < jobs_most
                 && started.elapsed() < COMMIT_AFTER
                 && let Some(next) = self.rooms.queue.try_next()
             {

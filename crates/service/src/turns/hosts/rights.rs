@@ -72,6 +72,10 @@ impl Operation for SetAside {
     type Output = ();
     type Error = Error;
 
+    fn is_small(&self) -> bool {
+        true
+    }
+
     async fn run(&self, tx: &mut Tx) -> Result<()> {
         require_running(tx, &self.workspace, &self.task).await?;
         self.reserve.run(tx).await

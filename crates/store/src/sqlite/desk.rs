@@ -1,0 +1,82 @@
+//! Where work for the writer is handed in.
+//!
+//! There is one writer, and whoever holds it writes. Mostly that is a thread of its own, which takes what waits together.
+//! While nobody else writes, a small job is done by the thread that brings it: to wake another and be woken by it costs more
+//! than the job itself.
+
+use super::writer::{Rooms, Writer};
+use crate::Error;
+use crate::Tx;
+use crate::jobs::Job;
+use crate::queue::Refused;
+use crate::sync::{Mutex, MutexGuard};
+use domain::ids::WorkspaceId;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use std::sync::{Arc, PoisonError, TryLockError};
+
+pub(crate) struct Desk {
+    writer: Mutex<Writer>,
+    rooms: Arc<Rooms>,
+}
+
+impl Desk {
+    pub(crate) fn new(writer: Writer, rooms: Arc<Rooms>) -> Self {
+        Self { writer: Mutex::new(writer), rooms }
+    }
+
+    /// Takes a job: done already when this returns, or put into the queue.
+    pub(crate) fn hand_in(&self, turn: &WorkspaceId, job: Box<dyn Job>) -> Result<(), Refused<Box<dyn Job>>> {
+        let Some(mut writer) = self.writer_for(job.as_ref()) else { return self.rooms.queue.push(turn, job) };
+        writer.write_alone(job);
+        let has_failed = writer.is_broken();
+        drop(writer);
+        if has_failed {
+            // To open the database again takes long: the thread does it. A queue that is closed has it over with.
+            let _ = self.rooms.queue.push(turn, Box::new(Nothing));
+        }
+        Ok(())
+    }
+
+    /// The writer, if this job may be done here and nobody would wait behind it.
+    fn writer_for(&self, job: &dyn Job) -> Option<MutexGuard<'_, Writer>> {
+        if !job.is_small() {
+            return None;
+        }
+        let writer = match self.writer.try_lock() {
+            Ok(writer) => writer,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        (writer.is_at_rest() && self.rooms.queue.is_open_and_empty()).then_some(writer)
+    }
+
+    /// Works until the queue is closed and empty, then closes the database.
+    pub(crate) fn run(&self) {
+        while let Some(first) = self.rooms.queue.next() {
+            self.lock().write(first);
+        }
+        self.lock().close();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives the thread a reason to look.
+struct Nothing;
+
+impl Job for Nothing {
+    fn is_small(&self) -> bool {
+        false
+    }
+
+    fn run<'a>(&'a mut self, _: &'a mut Tx) -> BoxFuture<'a, bool> {
+        std::future::ready(false).boxed()
+    }
+
+    fn acknowledge(self: Box<Self>) {}
+
+    fn fail(self: Box<Self>, _: Error) {}
+}
