@@ -131,12 +131,12 @@ async fn preview(
     Segments((id_or_name, call)): Segments<(String, String)>,
     Posted { ctx, input }: Posted<Preview>,
 ) -> Result<Json<ToolCall>> {
-    let Preview { exists, path, base_sha256, diff, program, cwd, environment, refusal } = input;
+    let Preview { exists, path, base_sha256, diff, program, cwd, environment, network, refusal } = input;
     if let Some(path) = &path {
         domain::paths::normal(path)?;
     }
     let refusal = refusal.map(failure).transpose()?;
-    let preview = words::Preview { exists, path, base_sha256, diff, program, cwd, environment, refusal };
+    let preview = words::Preview { exists, path, base_sha256, diff, program, cwd, environment, network, refusal };
     hear(&ctx, id_or_name, &call, Said::Preview(preview)).await
 }
 

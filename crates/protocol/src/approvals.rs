@@ -36,6 +36,9 @@ pub struct Approval {
     /// Where the node found the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
+    /// Whether it may use the network.
+    #[serde(default)]
+    pub network: bool,
     /// Whether the node could say beforehand what it would do.
     pub previewed: bool,
     /// `pending`, `approved`, `rejected`, `expired` or `cancelled`.
@@ -158,6 +161,7 @@ impl Approval {
             expires_at: approval.expires_at,
             diff: preview.and_then(|preview| preview.diff.as_deref()).map(shown),
             program: preview.and_then(|preview| preview.program.clone()),
+            network: call.network,
             previewed: preview.is_some(),
             status: approval.status.as_str().to_owned(),
             decided_by: decided.and_then(|decided| decided.by.as_ref()).map(|user| user.as_str().to_owned()),

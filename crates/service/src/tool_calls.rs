@@ -6,6 +6,7 @@ mod judging;
 mod moves;
 mod offering;
 mod proposing;
+mod settings;
 mod waiting;
 
 pub use deadlines::{Alarm, end_overdue_calls, end_overdue_calls_once};

@@ -5,6 +5,7 @@ mod approvals;
 mod deadlines;
 mod lives;
 mod nodes_word;
+mod settings;
 mod turns;
 
 use serde_json::{Value, json};

@@ -113,6 +113,7 @@ fn whole(asked: &Value) -> String {
         "session",
         "node",
         "program",
+        "network",
         "expires_at",
         "decided_by",
         "reason",

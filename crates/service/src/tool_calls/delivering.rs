@@ -22,10 +22,7 @@ impl Judge {
     /// Tells the node of an approved call if it is there, after the rules were asked once more. One that is not there hears of
     /// it when it comes.
     pub(crate) async fn dispatch(&self, tx: &mut Tx, moving: &Moving<'_>, approved: &ToolCall) -> Result<Judged> {
-        let allowed = match NodeTool::parse(&approved.wish.tool) {
-            Some(tool) => self.require_allowed(tx, moving.workspace, approved, tool).await,
-            None => Err(Refusal::new(Code::ToolNotFound, "there is no such tool").into()),
-        };
+        let allowed = self.require_still_allowed(tx, moving.workspace, approved).await;
         if let Err(Error::Refused(refusal)) = allowed {
             return moving.end(tx, approved, CallStatus::Denied, refusal.into()).await;
         }

@@ -2,6 +2,7 @@
 //! whether a person has to be asked.
 
 use super::moves::Moving;
+use super::settings::{is_granted, request_of};
 use crate::bus::standing_of;
 use crate::policy;
 use crate::{Error, Result};
@@ -13,11 +14,12 @@ use domain::ids::{ApprovalId, WorkspaceId};
 use domain::node_tools::{NodeRequest, NodeTool, SCHEMA_VERSION};
 use domain::nodes::Node;
 use domain::policy::{Question, Source};
+use domain::projects::ProjectApproval;
 use domain::risks::{Assessment, Known, assess};
 use domain::rules::Rules;
 use domain::standing_rules::{Asked, RulePlace};
 use domain::times::Timestamp;
-use domain::tool_calls::{CallStatus, Judgement, Preview, Risk, ToolCall};
+use domain::tool_calls::{CallStatus, Judgement, Preview, ToolCall};
 use domain::{Code, Refusal};
 use serde_json::Value;
 use std::sync::Arc;
@@ -46,6 +48,7 @@ struct Fit {
     request: NodeRequest,
     arguments: Value,
     node: Node,
+    wanted: ProjectApproval,
 }
 
 impl Judge {
@@ -57,7 +60,7 @@ impl Judge {
         call: &ToolCall,
         preview: Option<Preview>,
     ) -> Result<Judged> {
-        let fit = match self.fit(tx, moving.workspace, call).await {
+        let fit = match self.fit(tx, moving.workspace, call, preview.as_ref()).await {
             Ok(fit) => fit,
             Err(Error::Refused(refusal)) => {
                 let status = if is_denial(refusal.code) { CallStatus::Denied } else { CallStatus::Invalid };
@@ -73,7 +76,7 @@ impl Judge {
         let risk = judgement.risk;
         let validated = call.validated(judgement, fit.node.id.clone())?;
         moving.put(tx, call, &validated).await?;
-        if risk == Risk::Low || self.is_remembered(tx, moving.workspace, &validated, &fit).await? {
+        if !fit.wanted.asks(risk) || self.is_remembered(tx, moving.workspace, &validated, &fit.request).await? {
             let approved = validated.approved(self.now)?;
             moving.put(tx, &validated, &approved).await?;
             return self.dispatch(tx, moving, &approved).await;
@@ -84,39 +87,40 @@ impl Judge {
 
     /// Whether a call is well-formed and allowed.
     pub(super) async fn is_fit(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<bool> {
-        match self.fit(tx, workspace, call).await {
-            Ok(_) => Ok(true),
-            Err(Error::Refused(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
+        is_granted(self.fit(tx, workspace, call, None).await)
     }
 
     /// Refuses what is not well-formed or not allowed.
-    async fn fit(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<Fit> {
-        let unknown = || Refusal::new(Code::ToolNotFound, format!("there is no tool `{}`", call.wish.tool));
-        let tool = NodeTool::parse(&call.wish.tool).ok_or_else(unknown)?;
-        self.require_allowed(tx, workspace, call, tool).await?;
-        let arguments: Value =
-            serde_json::from_str(&call.wish.params).map_err(|_| Refusal::invalid("the arguments are not JSON"))?;
-        let request = NodeRequest::parse(tool, &arguments)?;
+    async fn fit(
+        &self,
+        tx: &mut Tx,
+        workspace: &WorkspaceId,
+        call: &ToolCall,
+        preview: Option<&Preview>,
+    ) -> Result<Fit> {
+        let tool = NodeTool::parse(&call.wish.tool).ok_or_else(|| unknown_tool(call))?;
+        self.require_allowed(tx, workspace, call, tool.capability()).await?;
+        let (request, arguments) = request_of(call, tool)?;
+        self.require_not_denied(&request, preview)?;
         let node = self.node(tx, workspace, call).await?;
-        Ok(Fit { request, arguments, node })
+        let wanted = self.wanted_by_project(tx, workspace, call).await?;
+        Ok(Fit { request, arguments, node, wanted })
     }
 
-    /// Whether agent and person may use this tool now. Asked when a call is judged, and again before its node is told.
+    /// Whether agent and person may use what needs this capability now. Asked when a call is judged, and again before its node is told.
     pub(crate) async fn require_allowed(
         &self,
         tx: &mut Tx,
         workspace: &WorkspaceId,
         call: &ToolCall,
-        tool: NodeTool,
+        capability: &str,
     ) -> Result<()> {
         let origin = &call.origin;
         let role = standing_of(tx, workspace, &origin.user).await?;
         let found = tx.scope(workspace).agents(&origin.project).get(&origin.agent.id).await?;
         let agent: Agent = found.ok_or_else(|| Refusal::forbidden("the agent is no longer here"))?;
         let question = Question {
-            tool: tool.capability(),
+            tool: capability,
             source: Source::Node,
             workspace,
             role: &role,
@@ -140,8 +144,9 @@ impl Judge {
         fit: &Fit,
         preview: Option<Preview>,
     ) -> Result<Judgement> {
-        let Fit { request, arguments, node } = fit;
+        let Fit { request, arguments, node, wanted } = fit;
         let shown = preview.as_ref();
+        let network = self.has_network(tx, workspace, (call, request), shown).await?;
         let also_shown: Vec<&str> = shown
             .into_iter()
             .flat_map(|preview| [preview.diff.as_deref(), preview.program.as_deref()])
@@ -151,10 +156,12 @@ impl Judge {
             has_read: has_read(tx, workspace, call, request).await?,
             exists: shown.and_then(|preview| preview.exists),
             resolved: shown.and_then(|preview| preview.path.as_deref()),
+            network,
+            is_always_asked: *wanted == ProjectApproval::Always,
             also_shown: &also_shown,
         };
         let Assessment { risk, reasons } = assess(request, known);
-        let expires_at = self.now.plus_seconds(risk.decided_within_s());
+        let expires_at = self.now.plus_seconds(self.rules.house.approvals.decided_within_s(risk));
         let origin = &call.origin;
         let digest = digest(&Shown {
             plan: Plan {
@@ -165,6 +172,7 @@ impl Judge {
                 cwd: shown.and_then(|preview| preview.cwd.as_deref()),
                 environment: shown.map_or(&[], |preview| preview.environment.as_slice()),
                 base_sha256: shown.and_then(|preview| preview.base_sha256.as_deref()),
+                network,
             },
             parties: Parties {
                 project: &origin.project,
@@ -176,13 +184,20 @@ impl Judge {
             policy_epoch: self.policy_epoch,
             expires_at,
         });
-        Ok(Judgement { risk, reasons, digest, policy_epoch: self.policy_epoch, expires_at, preview })
+        Ok(Judgement { risk, reasons, digest, policy_epoch: self.policy_epoch, expires_at, network, preview })
     }
 
-    async fn is_remembered(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall, fit: &Fit) -> Result<bool> {
+    /// Whether a person's standing rule covers a call that was judged.
+    pub(super) async fn is_remembered(
+        &self,
+        tx: &mut Tx,
+        workspace: &WorkspaceId,
+        call: &ToolCall,
+        request: &NodeRequest,
+    ) -> Result<bool> {
         let origin = &call.origin;
-        let place =
-            RulePlace { project: origin.project.clone(), agent: origin.agent.id.clone(), node: fit.node.id.clone() };
+        let Some(node) = call.delivery.node.clone() else { return Ok(false) };
+        let place = RulePlace { project: origin.project.clone(), agent: origin.agent.id.clone(), node };
         let asked = Asked {
             user: &origin.user,
             place: &place,
@@ -190,8 +205,9 @@ impl Judge {
             tool: &call.wish.tool,
             params: &call.wish.params,
             // By where it really leads: a link in a folder may lead out of it.
-            path: real_path(call).or(fit.request.path()),
-            is_command: fit.request.tool().is_command(),
+            path: real_path(call).or(request.path()),
+            is_command: request.tool().is_command(),
+            network: call.judgement.as_ref().is_some_and(|judgement| judgement.network),
         };
         let rules =
             tx.scope(workspace).standing_rules().of_tool(&origin.project, &origin.agent.id, &call.wish.tool).await?;
@@ -218,6 +234,10 @@ impl Judge {
         moving.tell(tx, &waiting, Event::approval_request(&waiting, &approval, self.now)).await?;
         Ok(waiting)
     }
+}
+
+pub(super) fn unknown_tool(call: &ToolCall) -> Refusal {
+    Refusal::new(Code::ToolNotFound, format!("there is no tool `{}`", call.wish.tool))
 }
 
 fn real_path(call: &ToolCall) -> Option<&str> {
