@@ -107,7 +107,7 @@ impl Judge {
         Ok(Fit { request, arguments, node, wanted })
     }
 
-    /// Whether agent and person may use what needs this capability now. Asked when a call is judged, and again before its node is told.
+    /// Whether agent and person have this capability now. Asked when a call is judged, and again before its node is told.
     pub(crate) async fn require_allowed(
         &self,
         tx: &mut Tx,

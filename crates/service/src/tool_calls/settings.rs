@@ -40,6 +40,7 @@ impl Judge {
         Ok(())
     }
 
+    /// Which calls the project wants a person to be asked about.
     pub(super) async fn wanted_by_project(
         &self,
         tx: &mut Tx,
@@ -50,7 +51,7 @@ impl Judge {
         Ok(project.ok_or_else(Refusal::project_not_found)?.approval)
     }
 
-    /// Only what its node would allow is worth asking the rules about.
+    /// Whether a command may use the network. Only what its node would allow is worth asking the rules about.
     pub(super) async fn has_network(
         &self,
         tx: &mut Tx,
