@@ -34,6 +34,7 @@ async fn create(Posted { ctx, input }: Posted<CreateProject>) -> Result<(StatusC
         name: input.name,
         workspace: input.workspace,
         key_conventions: conventions.map(|list| list.into_iter().map(Into::into).collect()),
+        approval: input.approval.map(Into::into).unwrap_or_default(),
     };
     let made = projects::create(&ctx, input).await?;
     Ok((StatusCode::CREATED, Json(shown(&ctx.house, made))))
@@ -75,6 +76,7 @@ async fn update(
     let change = domain::projects::ProjectChange {
         name: input.name,
         key_conventions: conventions.map(|list| list.map(|list| list.into_iter().map(Into::into).collect())),
+        approval: input.approval.map(Into::into),
     };
     let reference = ProjectRef { id_or_name, workspace: query.workspace };
     let changed = projects::update(&ctx, reference, change).await?;

@@ -133,7 +133,8 @@ async fn preview(
     Segments((id_or_name, call)): Segments<(String, String)>,
     Posted { ctx, input }: Posted<Preview>,
 ) -> Result<Json<ToolCall>> {
-    let Preview { exists, path, base_sha256, diff, diff_cut, no_diff, program, cwd, environment, refusal } = input;
+    let Preview { exists, path, base_sha256, diff, diff_cut, no_diff, program, cwd, environment, network, refusal } =
+        input;
     if let Some(why) = &no_diff {
         domain::sessions::check_text("no_diff", why, NO_DIFF_LONGEST)?;
     }
@@ -141,8 +142,19 @@ async fn preview(
         domain::paths::normal(path)?;
     }
     let refusal = refusal.map(failure).transpose()?;
-    let preview =
-        words::Preview { exists, path, base_sha256, diff, diff_cut, no_diff, program, cwd, environment, refusal };
+    let preview = words::Preview {
+        exists,
+        path,
+        base_sha256,
+        diff,
+        diff_cut,
+        no_diff,
+        program,
+        cwd,
+        environment,
+        network,
+        refusal,
+    };
     hear(&ctx, id_or_name, &call, Said::Preview(preview)).await
 }
 

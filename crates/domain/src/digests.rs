@@ -12,7 +12,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// Nothing else that is ever hashed begins like this. A change of the form below needs another word.
-const DOMAIN: &str = "longhouse tool call 1";
+const DOMAIN: &str = "longhouse tool call 2";
 
 /// All that was shown to whoever decides.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,6 +37,8 @@ pub struct Plan<'a> {
     pub environment: &'a [String],
     /// Of the file that is to be changed.
     pub base_sha256: Option<&'a str>,
+    /// Whether it may use the network.
+    pub network: bool,
 }
 
 /// Where it comes from, for whom it is, and who does it.
@@ -65,6 +67,7 @@ pub fn digest(shown: &Shown<'_>) -> String {
     form.count(b'l', names.len());
     names.into_iter().for_each(|name| form.text(name));
     form.optional(plan.base_sha256);
+    form.truth(plan.network);
     form.text(parties.project.as_str());
     form.optional(parties.session.map(SessionId::as_str));
     form.text(parties.agent.as_str());
@@ -97,11 +100,15 @@ impl Form {
         }
     }
 
+    fn truth(&mut self, truth: bool) {
+        self.count(b'b', usize::from(truth));
+    }
+
     /// JSON of any depth that was read strictly; the order of names depends on nobody's settings.
     fn value(&mut self, value: &Value) {
         match value {
             Value::Null => self.count(b'n', 0),
-            Value::Bool(truth) => self.count(b'b', usize::from(*truth)),
+            Value::Bool(truth) => self.truth(*truth),
             Value::Number(number) => {
                 let text = number.to_string();
                 self.count(b'#', text.len());

@@ -6,7 +6,7 @@ mod reference;
 mod tables;
 mod tools;
 
-pub use tools::{Decision, Layer, NODE_CAPABILITIES, Offer, Question, Reason, Source, decide};
+pub use tools::{Decision, Layer, NETWORK, NODE_CAPABILITIES, Offer, Question, Reason, Source, decide};
 
 use crate::agents::{Agent, Audience, Visibility};
 use crate::ids::{UserId, WorkspaceId};

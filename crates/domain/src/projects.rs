@@ -4,6 +4,7 @@ use crate::agents::Visibility;
 use crate::ids::{ProjectId, UserId, WorkspaceId};
 use crate::sessions::{KeyConvention, check_conventions, check_text};
 use crate::times::Timestamp;
+use crate::tool_calls::Risk;
 use crate::workspaces::is_reserved;
 use crate::{Code, Refusal, Result};
 use serde::{Deserialize, Serialize};
@@ -20,8 +21,39 @@ pub struct Project {
     pub name: String,
     /// What the agents of its sessions are told about keys, where a session says nothing itself.
     pub key_conventions: Option<Vec<KeyConvention>>,
+    #[serde(default)]
+    pub approval: ProjectApproval,
     pub created_by: UserId,
     pub created_at: Timestamp,
+}
+
+/// Which calls of its agents wait for a person: a project can ask for more than the risk does, never for less.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProjectApproval {
+    #[default]
+    ByRisk,
+    Always,
+}
+
+impl ProjectApproval {
+    pub const ALL: [Self; 2] = [Self::ByRisk, Self::Always];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ByRisk => "by_risk",
+            Self::Always => "always",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|approval| approval.as_str() == text)
+    }
+
+    /// Whether a call of that risk waits for a person.
+    pub fn asks(self, risk: Risk) -> bool {
+        self == Self::Always || risk > Risk::Low
+    }
 }
 
 /// What a change of a project says; what it leaves out stays.
@@ -30,6 +62,7 @@ pub struct ProjectChange {
     pub name: Option<String>,
     /// `Some(None)` takes them away.
     pub key_conventions: Option<Option<Vec<KeyConvention>>>,
+    pub approval: Option<ProjectApproval>,
 }
 
 pub fn check_name(name: &str) -> Result<()> {
@@ -83,7 +116,8 @@ impl Project {
             Some(new) => new.map(check_key_conventions).transpose()?,
             None => self.key_conventions,
         };
-        Ok(Self { name: change.name.unwrap_or(self.name), key_conventions, ..self })
+        let approval = change.approval.unwrap_or(self.approval);
+        Ok(Self { name: change.name.unwrap_or(self.name), key_conventions, approval, ..self })
     }
 }
 
@@ -100,5 +134,18 @@ mod tests {
             assert_eq!(check_name(bad).unwrap_err().code, Code::InvalidRequest, "{bad:?}");
         }
         assert_eq!(check_name("home").unwrap_err().code, Code::ProjectExists);
+    }
+    #[test]
+    fn a_project_can_ask_for_more_than_the_risk_does_and_never_for_less() {
+        use ProjectApproval::{Always, ByRisk};
+        for (risk, by_risk) in [(Risk::Low, false), (Risk::Medium, true), (Risk::High, true)] {
+            assert_eq!((ByRisk.asks(risk), Always.asks(risk)), (by_risk, true), "{risk:?}");
+        }
+        for approval in ProjectApproval::ALL {
+            assert_eq!(ProjectApproval::parse(approval.as_str()), Some(approval));
+        }
+        for other in ["", "never", "Always", "always ", "by risk"] {
+            assert_eq!(ProjectApproval::parse(other), None, "{other:?}");
+        }
     }
 }

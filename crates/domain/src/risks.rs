@@ -19,6 +19,10 @@ pub struct Known<'a> {
     pub exists: Option<bool>,
     /// Where the path leads behind links, if a preview told: a harmless name may be a link to another.
     pub resolved: Option<&'a str>,
+    /// Whether a command may use the network.
+    pub network: bool,
+    /// Whether its project wants a person to be asked about every call.
+    pub is_always_asked: bool,
     /// Other texts that whoever approves will see: a diff, the program that was found, what the agent says about it.
     pub also_shown: &'a [&'a str],
 }
@@ -33,6 +37,8 @@ pub struct Assessment {
 pub fn assess(request: &NodeRequest, known: Known<'_>) -> Assessment {
     let mut reasons = vec![of_the_tool(request)];
     reasons.extend(of_overwriting(request, known));
+    reasons.extend(of_the_network(known));
+    reasons.extend(of_the_project(known));
     let paths = request.path().into_iter().chain(known.resolved);
     reasons.extend(paths.filter_map(|path| of_the_name(request, path)));
     reasons.extend(of_what_is_shown(request, known));
@@ -71,6 +77,16 @@ fn of_overwriting(request: &NodeRequest, known: Known<'_>) -> Option<Reason> {
         Some(true) => Some(high("replaces a file that the agent has not read")),
         None => Some(high("may replace a file that the agent has not read: whether there is one is not known")),
     }
+}
+
+fn of_the_network(known: Known<'_>) -> Option<Reason> {
+    known.network.then(|| high("may use the network: what it reads can leave the machine"))
+}
+
+/// It makes nothing more dangerous; it says why a person is asked.
+fn of_the_project(known: Known<'_>) -> Option<Reason> {
+    let why = "the project wants a person to be asked about every call (`approval: always`)";
+    known.is_always_asked.then(|| (Risk::Low, why.to_owned()))
 }
 
 fn of_the_name(request: &NodeRequest, path: &str) -> Option<Reason> {

@@ -1,11 +1,13 @@
 //! The rules of the house: what the file declares, and what is in force once run-time changes are added.
 
 use crate::capabilities::ToolSet;
+use crate::commands::DeniedCommands;
 use crate::ids::{UserId, WorkspaceId};
 use crate::money::Micros;
 use crate::nodes::{Node, Serves};
 use crate::roles::{Right, Role, RoleRules};
 use crate::skills::Skill;
+use crate::tool_calls::Risk;
 use crate::workspaces::{Binding, Identity, ToolRules, WorkspaceSettings, is_reserved, personal_defaults};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -46,6 +48,7 @@ pub struct HouseRules {
     pub skills: BTreeMap<String, Skill>,
     pub worker_space: WorkerSpaceRules,
     pub alerts: AlertRules,
+    pub approvals: ApprovalRules,
 }
 
 /// A source of tools, and what it may offer at most.
@@ -106,6 +109,40 @@ impl Default for WorkerSpaceRules {
 pub struct AlertRules {
     /// An address that alerts are posted to.
     pub webhook: Option<String>,
+}
+
+/// How long people have to decide about calls, and what nobody decides about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ApprovalRules {
+    pub medium_timeout_s: u64,
+    pub high_timeout_s: u64,
+    /// Names of programs that are never run, besides the house's own list.
+    pub denied_commands: Vec<String>,
+}
+
+impl ApprovalRules {
+    pub const SHORTEST_S: u64 = 10;
+    /// A node believes no decision that would hold for longer.
+    pub const LONGEST_S: u64 = 24 * 3600;
+
+    /// How long a person has to decide. A look is put before one only where its project wants that.
+    pub fn decided_within_s(&self, risk: Risk) -> u64 {
+        match risk {
+            Risk::Low | Risk::Medium => self.medium_timeout_s,
+            Risk::High => self.high_timeout_s,
+        }
+    }
+
+    pub fn denied(&self) -> DeniedCommands {
+        DeniedCommands::with_extra(self.denied_commands.iter().map(String::as_str))
+    }
+}
+
+impl Default for ApprovalRules {
+    fn default() -> Self {
+        Self { medium_timeout_s: 5 * 60, high_timeout_s: 10 * 60, denied_commands: Vec::new() }
+    }
 }
 
 /// What a million tokens cost.
@@ -189,4 +226,26 @@ impl Rules {
 pub struct RoleTools<'a> {
     pub tools: Option<&'a ToolSet>,
     pub deny: Option<&'a ToolSet>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_have_as_long_as_the_house_says_for_a_risk() {
+        let usual = ApprovalRules::default();
+        let own = ApprovalRules { medium_timeout_s: 10, high_timeout_s: 86_400, ..ApprovalRules::default() };
+        for (risk, usual_s, own_s) in [(Risk::Low, 300, 10), (Risk::Medium, 300, 10), (Risk::High, 600, 86_400)] {
+            assert_eq!((usual.decided_within_s(risk), own.decided_within_s(risk)), (usual_s, own_s), "{risk:?}");
+        }
+    }
+
+    #[test]
+    fn a_house_adds_to_what_is_denied() {
+        let own = ApprovalRules { denied_commands: vec!["docker".to_owned()], ..ApprovalRules::default() };
+        let is_denied = |rules: &ApprovalRules, program: &str| rules.denied().check(program, &[]).is_err();
+        assert!(is_denied(&own, "docker") && is_denied(&own, "sudo") && !is_denied(&own, "ls"));
+        assert!(!is_denied(&ApprovalRules::default(), "docker"));
+    }
 }

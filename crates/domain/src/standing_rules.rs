@@ -53,6 +53,8 @@ pub struct Asked<'a> {
     /// The normal form of the path it is about, if it is about one.
     pub path: Option<&'a str>,
     pub is_command: bool,
+    /// Whether it may use the network: then it is asked about each time, for a rule does not say that it was shown so.
+    pub network: bool,
 }
 
 impl StandingRule {
@@ -65,12 +67,22 @@ impl StandingRule {
             Covers::Call { params } => params == asked.params,
             Covers::Folder { folder } => !asked.is_command && asked.path.is_some_and(|path| is_below(path, folder)),
         };
-        lasts && covers && self.user == *asked.user && self.place == *asked.place && self.tool == asked.tool
+        lasts
+            && covers
+            && !asked.network
+            && self.user == *asked.user
+            && self.place == *asked.place
+            && self.tool == asked.tool
     }
 }
 
-/// A folder can be remembered for tools that name a path in it, never for commands.
-pub fn check(covers: &Covers, tool: &str, path: Option<&str>, is_command: bool) -> Result<()> {
+/// A folder can be remembered for tools that name a path in it, never for commands. A command that may use the network is
+/// asked about each time.
+pub fn check(covers: &Covers, (tool, path): (&str, Option<&str>), is_command: bool, network: bool) -> Result<()> {
+    if network {
+        let message = "a command that may use the network is asked about each time";
+        return Err(Refusal::invalid_field("remember", message));
+    }
     let Covers::Folder { folder } = covers else { return Ok(()) };
     if is_command {
         let message = "a command is remembered only as just this call: `kind` is `call`";
@@ -120,6 +132,7 @@ mod tests {
             params: "{\"path\":\"src/a\"}",
             path: Some("src/a"),
             is_command: false,
+            network: false,
         };
         let folder = rule(Covers::Folder { folder: "src".into() }, Lasts::Session(one.clone()));
         let (agent, node) = (place("agt_2", "nod_1"), place("agt_1", "nod_2"));
@@ -144,14 +157,17 @@ mod tests {
         assert!(call.stands_for(asked, Timestamp::from_ms(99)));
         assert!(!call.stands_for(asked, Timestamp::from_ms(100)));
         assert!(!call.stands_for(Asked { params: "{}", ..asked }, Timestamp::from_ms(1)));
+        assert!(!call.stands_for(Asked { network: true, ..asked }, Timestamp::from_ms(1)));
     }
 
     #[test]
     fn a_folder_is_never_remembered_for_commands_nor_for_what_lies_elsewhere() {
         let folder = Covers::Folder { folder: "src".into() };
-        assert!(check(&folder, "tool_write_file", Some("src/a"), false).is_ok());
-        assert!(check(&folder, "tool_write_file", Some("b"), false).is_err());
-        assert!(check(&folder, "tool_execute_command", None, true).is_err());
-        assert!(check(&Covers::Call { params: "{}".into() }, "tool_execute_command", None, true).is_ok());
+        let call = Covers::Call { params: "{}".into() };
+        assert!(check(&folder, ("tool_write_file", Some("src/a")), false, false).is_ok());
+        assert!(check(&folder, ("tool_write_file", Some("b")), false, false).is_err());
+        assert!(check(&folder, ("tool_execute_command", None), true, false).is_err());
+        assert!(check(&call, ("tool_execute_command", None), true, false).is_ok());
+        assert!(check(&call, ("tool_execute_command", None), true, true).is_err(), "with the network");
     }
 }

@@ -71,6 +71,9 @@ pub struct Judgement {
     /// Which rules it was judged by, and until when that holds: both are part of the digest.
     pub policy_epoch: u64,
     pub expires_at: Timestamp,
+    /// Whether it may use the network: the rules grant it, and the node does.
+    #[serde(default)]
+    pub network: bool,
     /// What the node said of it beforehand; none if it could not be asked.
     pub preview: Option<Preview>,
     /// What its session knew when a person was asked.
@@ -112,6 +115,9 @@ pub struct Preview {
     /// The names of what its environment would have.
     #[serde(default)]
     pub environment: Vec<String>,
+    /// Whether the node would let a program use the network.
+    #[serde(default)]
+    pub network: bool,
     /// Why the node would refuse it.
     pub refusal: Option<Failure>,
 }

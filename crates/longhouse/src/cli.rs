@@ -21,7 +21,7 @@ pub(crate) use connect::{Approvals, Connect, Nodes, OneApproval, Pair, UndoCall}
 pub(crate) use context::{Context, ContextAction, WriteContext};
 pub(crate) use items::{AgentAddress, Items, PublishItem, WriteItem};
 pub(crate) use policy::{ExplainPolicy, Policy};
-pub(crate) use projects::{InProject, OneProject, Project};
+pub(crate) use projects::{InProject, OneProject, Project, ProjectApproval};
 pub(crate) use sessions::{OneSession, Session};
 pub(crate) use tasks::{AtWork, OneTask, Tasks, WorkerSpace};
 pub(crate) use tokens::{CreateToken, Token};

@@ -78,9 +78,9 @@ fn now() -> domain::times::Timestamp {
 }
 
 fn open_hands(options: &Connect, root: &Path, state: &StateDirectory, identity: &Identity) -> Result<Hands> {
-    let rules_out = options.read_only || options.no_exec;
-    let launcher = (!rules_out).then(|| Launcher::this_binary(CONFINED));
-    let vetoes = Vetoes { read_only: options.read_only, no_exec: options.no_exec };
+    let Connect { read_only, no_exec, allow_network, .. } = *options;
+    let launcher = (!read_only && !no_exec).then(|| Launcher::this_binary(CONFINED));
+    let vetoes = Vetoes { read_only, no_exec, allow_network };
     let identity = identity.of_node();
     Ok(Hands::open(Setup { root, state, launcher, identity, vetoes, now: now() })?)
 }

@@ -7,6 +7,7 @@ use domain::commands::DeniedCommands;
 use domain::digests::{Parties, Plan, Shown, digest};
 use domain::ids::{AgentId, ProjectId, SessionId, UserId};
 use domain::node_tools::{NodeRequest, NodeTool, SCHEMA_VERSION};
+use domain::rules::ApprovalRules;
 use domain::times::Timestamp;
 use protocol::tool_calls::ToolCall;
 
@@ -23,12 +24,14 @@ pub struct Identity {
     pub project: Option<String>,
 }
 
-/// What its person has ruled out when they started it.
+/// What its person has ruled out when they started it, and what they have not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Vetoes {
     /// Nothing is changed, and no command is run.
     pub read_only: bool,
     pub no_exec: bool,
+    /// A command may use the network if the house says so; without this none does.
+    pub allow_network: bool,
 }
 
 fn no(code: &'static str, message: impl Into<String>) -> Fault {
@@ -65,6 +68,12 @@ pub(crate) fn check(
     if vetoes.no_exec && tool.is_command() {
         return Err(no("FORBIDDEN", "this node was started with --no-exec"));
     }
+    if call.network && !tool.is_command() {
+        return Err(no("FORBIDDEN", "only a command uses the network"));
+    }
+    if call.network && !vetoes.allow_network {
+        return Err(no("FORBIDDEN", "this node was started without --allow-network"));
+    }
     if let NodeRequest::Execute(command) = &request {
         check_command(&command.program, &command.args)?;
     }
@@ -83,6 +92,9 @@ fn check_digest(call: &ToolCall, tool: NodeTool, now: Timestamp) -> Result<(), F
     if now > expires_at.plus_seconds(LATEST_S) {
         return Err(no("EXPIRED", "the decision about this call is too old"));
     }
+    if expires_at > now.plus_seconds(ApprovalRules::LONGEST_S + LATEST_S) {
+        return Err(no("FORBIDDEN", "the decision about this call would hold for longer than any may"));
+    }
     let preview = call.preview.as_ref();
     let project = ProjectId::from_trusted(call.project.clone());
     let session = call.session.clone().map(SessionId::from_trusted);
@@ -97,6 +109,7 @@ fn check_digest(call: &ToolCall, tool: NodeTool, now: Timestamp) -> Result<(), F
             cwd: preview.and_then(|preview| preview.cwd.as_deref()),
             environment: preview.map_or(&[], |preview| preview.environment.as_slice()),
             base_sha256: preview.and_then(|preview| preview.base_sha256.as_deref()),
+            network: call.network,
         },
         parties: Parties {
             project: &project,

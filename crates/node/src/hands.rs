@@ -145,7 +145,8 @@ impl Hands {
             NodeRequest::Execute(command) => {
                 let found = previews.command(&run(&command)).map_err(|error| Fault::from(&error))?;
                 let (program, cwd) = (Some(found.program), Some(found.cwd));
-                Ok(Preview { program, cwd, environment: found.environment, ..Preview::default() })
+                let network = self.vetoes.allow_network;
+                Ok(Preview { program, cwd, environment: found.environment, network, ..Preview::default() })
             }
             NodeRequest::Read { .. } | NodeRequest::List { .. } => Ok(Preview::default()),
         }
@@ -155,7 +156,7 @@ impl Hands {
     /// finds itself; the server has no say in it.
     pub(crate) fn question(&self, call: &ToolCall) -> Option<Preview> {
         let own = self.preview(call);
-        let known = Known { has_read: false, exists: own.exists, resolved: own.path.as_deref(), also_shown: &[] };
+        let known = Known { exists: own.exists, resolved: own.path.as_deref(), ..Known::default() };
         let risk = checks::request_of(call).map(|request| assess(&request, known).risk);
         (!matches!(risk, Ok(Risk::Low))).then_some(own)
     }
@@ -232,7 +233,9 @@ impl Hands {
                 let Ok(runner) = &self.runner else {
                     return Ok(failure(Fault::from(&Error::CommandsOff(String::new()))));
                 };
-                self.begin(call, None, now, || told(runner.run(&run(command), false)))
+                // It was refused before if this node does not allow it; nothing else is to decide that.
+                let network = call.network && self.vetoes.allow_network;
+                self.begin(call, None, now, || told(runner.run(&run(command), network)))
             }
         }
     }

@@ -9,6 +9,7 @@ mod it {
     mod files;
     mod journal;
     mod kills;
+    mod networks;
     mod paths;
     mod previews;
     mod races;

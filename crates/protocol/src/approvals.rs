@@ -36,6 +36,9 @@ pub struct Approval {
     /// Where the node found the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
+    /// Whether it may use the network.
+    #[serde(default)]
+    pub network: bool,
     /// Whether the node could say beforehand what it would do.
     pub previewed: bool,
     /// All that it said.
@@ -184,6 +187,7 @@ impl Approval {
             expires_at: approval.expires_at,
             diff: preview.and_then(|preview| preview.diff.as_deref()).map(shown),
             program: preview.and_then(|preview| preview.program.clone()),
+            network: call.network,
             previewed: preview.is_some(),
             preview: preview.map(|preview| preview.shown(shown)),
             why: None,

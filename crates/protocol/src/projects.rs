@@ -2,6 +2,7 @@
 
 use crate::sessions::KeyConvention;
 use domain::agents as words;
+use domain::projects;
 use domain::times::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
@@ -22,6 +23,18 @@ pub struct CreateProject {
     pub workspace: Option<String>,
     /// What agents of its sessions are told about keys, where a session says nothing itself.
     pub key_conventions: Option<Vec<KeyConvention>>,
+    /// `by_risk` if left out.
+    pub approval: Option<ProjectApproval>,
+}
+
+/// Which calls of its agents on people's machines wait for a person.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProjectApproval {
+    /// Those that change or run something.
+    ByRisk,
+    /// Every one, reading and listing, too.
+    Always,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
@@ -32,6 +45,8 @@ pub struct ChangeProject {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Vec<KeyConvention>>)]
     pub key_conventions: Option<Option<Vec<KeyConvention>>>,
+    /// Applies to the next call, and to one that nobody was asked about and that has not gone out.
+    pub approval: Option<ProjectApproval>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -50,6 +65,7 @@ pub struct Project {
     pub created_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_conventions: Option<Vec<KeyConvention>>,
+    pub approval: ProjectApproval,
     pub worker_space: WorkerSpace,
     pub agents: Vec<Agent>,
 }
@@ -158,22 +174,23 @@ pub struct SharedAgentList {
 }
 
 macro_rules! same_words {
-    ($name:ident { $($variant:ident),* }) => {
-        impl From<$name> for words::$name {
+    ($words:ident::$name:ident { $($variant:ident),* }) => {
+        impl From<$name> for $words::$name {
             fn from(word: $name) -> Self {
                 match word { $($name::$variant => Self::$variant),* }
             }
         }
 
-        impl From<words::$name> for $name {
-            fn from(word: words::$name) -> Self {
-                match word { $(words::$name::$variant => Self::$variant),* }
+        impl From<$words::$name> for $name {
+            fn from(word: $words::$name) -> Self {
+                match word { $($words::$name::$variant => Self::$variant),* }
             }
         }
     };
 }
-same_words!(Visibility { Private, Shared });
-same_words!(Audience { Workspace, Everyone });
+same_words!(words::Visibility { Private, Shared });
+same_words!(words::Audience { Workspace, Everyone });
+same_words!(projects::ProjectApproval { ByRisk, Always });
 
 impl From<AgentChoice> for words::AgentChoice {
     fn from(choice: AgentChoice) -> Self {
@@ -215,7 +232,7 @@ impl From<words::Agent> for Agent {
 }
 
 impl Project {
-    pub fn new(project: domain::projects::Project, agents: Vec<words::Agent>, worker_space: &str) -> Self {
+    pub fn new(project: projects::Project, agents: Vec<words::Agent>, worker_space: &str) -> Self {
         let conventions = project.key_conventions;
         Self {
             id: project.id.as_str().to_owned(),
@@ -224,6 +241,7 @@ impl Project {
             created_by: project.created_by.as_str().to_owned(),
             created_at: project.created_at,
             key_conventions: conventions.map(|list| list.into_iter().map(Into::into).collect()),
+            approval: project.approval.into(),
             worker_space: WorkerSpace { status: worker_space.to_owned() },
             agents: agents.into_iter().map(Into::into).collect(),
         }

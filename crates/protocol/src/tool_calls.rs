@@ -61,6 +61,9 @@ pub struct Preview {
     pub cwd: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<String>,
+    /// Whether the node would let a program use the network.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub network: bool,
     /// Why the node would refuse it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Failure>,
@@ -81,6 +84,9 @@ pub struct ToolCall {
     pub policy_epoch: Option<u64>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
+    /// Part of the digest: whether it may use the network.
+    #[serde(default)]
+    pub network: bool,
     pub preview: Option<Preview>,
     pub approval_id: Option<String>,
     pub node: Option<String>,
@@ -162,10 +168,21 @@ pub struct AvailableTools {
 
 impl From<words::Preview> for Preview {
     fn from(preview: words::Preview) -> Self {
-        let words::Preview { exists, path, base_sha256, diff, diff_cut, no_diff, program, cwd, environment, refusal } =
-            preview;
+        let words::Preview {
+            exists,
+            path,
+            base_sha256,
+            diff,
+            diff_cut,
+            no_diff,
+            program,
+            cwd,
+            environment,
+            network,
+            refusal,
+        } = preview;
         let refusal = refusal.map(Into::into);
-        Self { exists, path, base_sha256, diff, diff_cut, no_diff, program, cwd, environment, refusal }
+        Self { exists, path, base_sha256, diff, diff_cut, no_diff, program, cwd, environment, network, refusal }
     }
 }
 
@@ -206,6 +223,7 @@ impl From<words::ToolCall> for ToolCall {
             digest: judgement.as_ref().map(|judgement| judgement.digest.clone()),
             policy_epoch: judgement.as_ref().map(|judgement| judgement.policy_epoch),
             expires_at: judgement.as_ref().map(|judgement| judgement.expires_at),
+            network: judgement.as_ref().is_some_and(|judgement| judgement.network),
             preview: judgement.and_then(|judgement| judgement.preview).map(Into::into),
             approval_id: approval.map(|approval| approval.as_str().to_owned()),
             node: delivery.node.map(|node| node.as_str().to_owned()),

@@ -11,7 +11,7 @@ use domain::audit::AuditRecord;
 use domain::callers::{AgentRef, Caller, Credential, only_delivers, only_makes_calls};
 use domain::ids::{AgentId, ProjectId, UserId, WorkspaceId};
 use domain::nodes::Serves;
-use domain::projects::{self as words, PROJECTS_MOST, Project, ProjectChange};
+use domain::projects::{self as words, PROJECTS_MOST, Project, ProjectApproval, ProjectChange};
 use domain::sessions::KeyConvention;
 use domain::times::Timestamp;
 use domain::{Code, Refusal, policy};
@@ -87,6 +87,7 @@ impl Staffed {
             id: ProjectId::generated(ctx.house.unique()),
             name,
             key_conventions: None,
+            approval: ProjectApproval::default(),
             created_by: ctx.caller.user.clone(),
             created_at: ctx.now(),
         };
@@ -113,6 +114,7 @@ pub struct CreateProject {
     pub name: String,
     pub workspace: Option<String>,
     pub key_conventions: Option<Vec<KeyConvention>>,
+    pub approval: ProjectApproval,
 }
 
 pub async fn create(ctx: &Ctx, input: CreateProject) -> Result<Staffed> {
@@ -123,6 +125,7 @@ pub async fn create(ctx: &Ctx, input: CreateProject) -> Result<Staffed> {
     let model = rules::in_force(&ctx.house).await?.workspace(&workspace).model;
     let mut staffed = Staffed::new(ctx, workspace.clone(), input.name, starter_pack(model.as_deref()));
     staffed.project.key_conventions = key_conventions;
+    staffed.project.approval = input.approval;
     let operation = Create { caller: ctx.caller.clone(), staffed };
     let made = idempotency::write(ctx, &workspace, operation).await?;
     // Ready for use when this returns; the next who needs it would begin it else.
@@ -151,7 +154,10 @@ impl Operation for Create {
 }
 
 fn record(caller: &Caller, action: &'static str, project: &Project, at: Timestamp) -> AuditRecord {
-    AuditRecord::new(caller, action, at).with("project", project.id.as_str()).with("name", project.name.as_str())
+    AuditRecord::new(caller, action, at)
+        .with("project", project.id.as_str())
+        .with("name", project.name.as_str())
+        .with("approval", project.approval.as_str())
 }
 
 pub async fn get(ctx: &Ctx, reference: ProjectRef) -> Result<Staffed> {

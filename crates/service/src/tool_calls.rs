@@ -7,6 +7,7 @@ mod moves;
 mod offering;
 mod proposing;
 mod reconsidering;
+mod settings;
 mod waiting;
 
 pub use deadlines::{Alarm, end_overdue_calls, end_overdue_calls_once};

@@ -2,24 +2,35 @@
 
 use crate::rows::{Row, from_json, params, to_json};
 use crate::sums::{self, Sum};
-use crate::{Result, Tx};
+use crate::{Error, Result, Tx};
 use domain::ids::{ProjectId, SessionId, UserId, WorkspaceId};
-use domain::projects::Project;
+use domain::projects::{Project, ProjectApproval};
 
 pub struct Projects<'t> {
     pub(crate) tx: &'t mut Tx,
     pub(crate) workspace: &'t WorkspaceId,
 }
 
-/// Reads `workspace, id, name, key_conventions, created_by, created_at, sum`.
+/// Reads `workspace, id, name, key_conventions, approval, created_by, created_at, sum`.
 fn read(mut row: Row) -> Result<Project> {
     let (workspace, id) = (WorkspaceId::from_trusted(row.text()?), ProjectId::from_trusted(row.text()?));
     let (name, conventions) = (row.text()?, row.optional_text()?);
     let key_conventions = conventions.as_deref().map(from_json).transpose()?;
+    let approval = approval_of(row.optional_text()?.as_deref())?;
     let (created_by, created_at) = (UserId::from_trusted(row.text()?), row.time()?);
-    let project = Project { workspace, id, name, key_conventions, created_by, created_at };
+    let project = Project { workspace, id, name, key_conventions, approval, created_by, created_at };
     sums::check(row.optional_integer()?, || sum(&project, conventions.as_deref()), "a project")?;
     Ok(project)
+}
+
+fn approval_of(text: Option<&str>) -> Result<ProjectApproval> {
+    let Some(text) = text else { return Ok(ProjectApproval::default()) };
+    ProjectApproval::parse(text).ok_or_else(|| Error::BadRow("the approval of a project".into()))
+}
+
+/// As it is kept: what a project does not ask for itself is not there.
+fn kept(approval: ProjectApproval) -> Option<&'static str> {
+    (approval != ProjectApproval::default()).then(|| approval.as_str())
 }
 
 fn sum(project: &Project, conventions: Option<&str>) -> i64 {
@@ -30,6 +41,7 @@ fn sum(project: &Project, conventions: Option<&str>) -> i64 {
         .text(conventions)
         .text(project.created_by.as_str())
         .time(project.created_at)
+        .added(kept(project.approval))
         .finish()
 }
 
@@ -43,7 +55,7 @@ impl Tx {
     ) -> Result<Vec<Project>> {
         let rows = self
             .query(
-                "SELECT p.workspace, p.id, p.name, p.key_conventions, p.created_by, p.created_at, p.sum
+                "SELECT p.workspace, p.id, p.name, p.key_conventions, p.approval, p.created_by, p.created_at, p.sum
                    FROM members m JOIN projects p ON p.workspace = m.workspace
                   WHERE m.user_id = $1 AND (p.id = $2 OR p.name = $2)
                     AND (CAST($3 AS TEXT) IS NULL OR p.workspace = $3) ORDER BY p.workspace LIMIT 2",
@@ -57,7 +69,8 @@ impl Tx {
     pub async fn project_anywhere(&mut self, id: &ProjectId) -> Result<Option<Project>> {
         let row = self
             .query_one(
-                "SELECT workspace, id, name, key_conventions, created_by, created_at, sum FROM projects WHERE id = $1",
+                "SELECT workspace, id, name, key_conventions, approval, created_by, created_at, sum FROM projects
+                  WHERE id = $1",
                 params![id.as_str()],
             )
             .await?;
@@ -74,7 +87,7 @@ impl Tx {
     ) -> Result<Vec<Project>> {
         let rows = self
             .query(
-                "SELECT p.workspace, p.id, p.name, p.key_conventions, p.created_by, p.created_at, p.sum
+                "SELECT p.workspace, p.id, p.name, p.key_conventions, p.approval, p.created_by, p.created_at, p.sum
                    FROM members m JOIN projects p ON p.workspace = m.workspace
                   WHERE m.user_id = $1 AND (CAST($2 AS TEXT) IS NULL OR p.workspace = $2) AND p.id > $3
                   ORDER BY p.id LIMIT $4",
@@ -98,13 +111,14 @@ impl Projects<'_> {
         let created = self
             .tx
             .execute(
-                "INSERT INTO projects (workspace, id, name, key_conventions, created_by, created_at, sum)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (workspace, name) DO NOTHING",
+                "INSERT INTO projects (workspace, id, name, key_conventions, approval, created_by, created_at, sum)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (workspace, name) DO NOTHING",
                 params![
                     self.workspace.as_str(),
                     project.id.as_str(),
                     project.name.as_str(),
                     conventions.as_deref(),
+                    kept(project.approval),
                     project.created_by.as_str(),
                     project.created_at,
                     sum(project, conventions.as_deref()),
@@ -118,7 +132,7 @@ impl Projects<'_> {
         let row = self
             .tx
             .query_one(
-                "SELECT workspace, id, name, key_conventions, created_by, created_at, sum FROM projects
+                "SELECT workspace, id, name, key_conventions, approval, created_by, created_at, sum FROM projects
                   WHERE workspace = $1 AND name = $2",
                 params![self.workspace.as_str(), name],
             )
@@ -130,7 +144,7 @@ impl Projects<'_> {
         let row = self
             .tx
             .query_one(
-                "SELECT workspace, id, name, key_conventions, created_by, created_at, sum FROM projects
+                "SELECT workspace, id, name, key_conventions, approval, created_by, created_at, sum FROM projects
                   WHERE workspace = $1 AND id = $2",
                 params![self.workspace.as_str(), id.as_str()],
             )
@@ -166,10 +180,12 @@ impl Projects<'_> {
         let conventions = project.key_conventions.as_ref().map(to_json).transpose()?;
         self.tx
             .execute(
-                "UPDATE projects SET name = $1, key_conventions = $2, sum = $3 WHERE workspace = $4 AND id = $5",
+                "UPDATE projects SET name = $1, key_conventions = $2, approval = $3, sum = $4
+                  WHERE workspace = $5 AND id = $6",
                 params![
                     project.name.as_str(),
                     conventions.as_deref(),
+                    kept(project.approval),
                     sum(project, conventions.as_deref()),
                     self.workspace.as_str(),
                     project.id.as_str(),

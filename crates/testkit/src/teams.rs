@@ -3,7 +3,7 @@
 use crate::world::World;
 use domain::ids::{AgentId, ItemId, ProjectId, UserId, WorkspaceId};
 use domain::items::{Item, ItemKey, ItemScope, NewValue, Stamp};
-use domain::projects::Project;
+use domain::projects::{Project, ProjectApproval};
 use domain::times::Timestamp;
 use domain::workspaces::Source;
 use store::{Operation, Tx};
@@ -57,6 +57,7 @@ impl World {
             id: ProjectId::generated(self.house.unique()),
             name: format!("filling-{number}"),
             key_conventions: None,
+            approval: ProjectApproval::default(),
             created_by: user.clone(),
             created_at: self.house.now(),
         });

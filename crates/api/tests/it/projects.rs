@@ -19,11 +19,11 @@ async fn a_new_project_is_ready_with_four_agents() {
     let project = answer.ok();
     assert_eq!(
         fields(&project),
-        ["agents", "created_at", "created_by", "id", "name", "worker_space", "workspace"],
+        ["agents", "approval", "created_at", "created_by", "id", "name", "worker_space", "workspace"],
         "key_conventions only where there are some"
     );
     assert_eq!((&project["name"], &project["workspace"]), (&json!("garden"), &json!("personal-usr_bea")));
-    assert_eq!(project["created_by"], "usr_bea");
+    assert_eq!((&project["created_by"], &project["approval"]), (&json!("usr_bea"), &json!("by_risk")));
     assert_eq!(project["worker_space"], json!({"status": "ready"}));
     assert!(project["id"].as_str().is_some_and(|id| id.starts_with("prj_") && id.len() == 36));
     let expected = [
@@ -174,8 +174,16 @@ async fn a_change_says_what_changes_and_the_rest_stays() {
     assert_eq!(change(json!({"key_conventions": others})).await.ok(), expected);
     expected.as_object_mut().expect("an object").remove("key_conventions");
     assert_eq!(change(json!({"key_conventions": null})).await.ok(), expected);
+    assert_eq!(change(json!({"approval": "by_risk"})).await.ok(), expected, "as it was");
+    expected["approval"] = json!("always");
+    assert_eq!(change(json!({"approval": "always"})).await.ok(), expected);
+    assert_eq!(change(json!({"approval": null})).await.ok(), expected);
     for (body, field) in [
         (json!({"name": "a/b"}), "name"),
+        (json!({"approval": "never"}), "approval"),
+        (json!({"approval": "Always"}), "approval"),
+        (json!({"approval": ["always"]}), "approval"),
+        (json!({"approval": true}), "approval"),
         (json!({"workspace": "team"}), "workspace"),
         (json!({"id": "prj_1"}), "id"),
         (json!({"key_conventions": 1}), "key_conventions"),
@@ -248,12 +256,16 @@ async fn every_change_of_a_project_leaves_one_row_and_no_refusal_does() {
     world.patch("/my/projects/orchard", &json!({"name": "home"})).by(ann).send().await.refused(409, "PROJECT_EXISTS");
     let rename = json!({"name": "hers"});
     world.patch("/my/projects/orchard", &rename).by(&workshop.bea).send().await.refused(403, "FORBIDDEN");
+    let careful = json!({"approval": "always"});
+    world.patch("/my/projects/orchard", &careful).by(&workshop.bea).send().await.refused(403, "FORBIDDEN");
+    world.patch("/my/projects/orchard", &careful).by(ann).send().await.ok();
     world.delete("/my/projects/orchard").by(&workshop.cy).send().await.refused(404, "PROJECT_NOT_FOUND");
     world.delete("/my/projects/orchard").by(ann).send().await.ok();
     let rows = audit(world, "project.").await;
-    assert_eq!(texts(&rows, "action"), ["project.create", "project.update", "project.delete"]);
-    for (row, name) in rows.iter().zip(["garden", "orchard", "orchard"]) {
-        assert_eq!(row["detail"], json!({"project": workshop.project["id"], "name": name}));
+    assert_eq!(texts(&rows, "action"), ["project.create", "project.update", "project.update", "project.delete"]);
+    let said = [("garden", "by_risk"), ("orchard", "by_risk"), ("orchard", "always"), ("orchard", "always")];
+    for (row, (name, approval)) in rows.iter().zip(said) {
+        assert_eq!(row["detail"], json!({"project": workshop.project["id"], "name": name, "approval": approval}));
         assert_eq!((&row["user"], &row["workspace"]), (&json!("usr_ann"), &json!("team")));
     }
 }

@@ -7,6 +7,7 @@ mod deadlines;
 mod lives;
 mod nodes_word;
 mod rights;
+mod settings;
 mod turns;
 
 use serde_json::{Value, json};

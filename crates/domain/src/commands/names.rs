@@ -21,7 +21,7 @@ impl Why {
             Self::RawDisk => "it works on disks or devices below the file system",
             Self::Power => "it stops or restarts the machine or its services",
             Self::Kernel => "it changes the kernel",
-            Self::Configured => "the configuration denies it",
+            Self::Configured => "the rule `approvals.denied_commands` of this house denies it",
         }
     }
 }

@@ -232,6 +232,11 @@ fn a_configuration_adds_names_and_takes_none_away() {
     }
     let (program, args) = words("ls docker");
     assert!(denied.check(&program, &args).is_ok());
+    let (program, args) = words("docker ps");
+    assert_eq!(
+        denied.check(&program, &args).unwrap_err().message,
+        "`docker` is never run here, whoever approves: the rule `approvals.denied_commands` of this house denies it"
+    );
 }
 
 #[test]

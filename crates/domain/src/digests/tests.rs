@@ -14,6 +14,7 @@ struct Scene {
     cwd: Option<String>,
     environment: Vec<String>,
     base_sha256: Option<String>,
+    network: bool,
     project: String,
     session: Option<String>,
     agent: String,
@@ -34,6 +35,7 @@ impl Scene {
             cwd: some("src"),
             environment: vec!["PATH".to_owned(), "HOME".to_owned()],
             base_sha256: None,
+            network: false,
             project: "prj_1".to_owned(),
             session: some("ses_1"),
             agent: "agt_1".to_owned(),
@@ -61,6 +63,7 @@ impl Scene {
             cwd: self.cwd.as_deref(),
             environment: &self.environment,
             base_sha256: self.base_sha256.as_deref(),
+            network: self.network,
         };
         let expires_at = Timestamp::from_ms(self.expires_at);
         digest(&Shown { plan, parties, policy_epoch: self.policy_epoch, expires_at })
@@ -84,17 +87,18 @@ impl Scene {
             10 => scene.user = other.user,
             11 => scene.node = other.node,
             12 => scene.policy_epoch = other.policy_epoch,
+            13 => scene.network = other.network,
             _ => scene.expires_at = other.expires_at,
         }
         scene
     }
 }
 
-const PARTS: usize = 14;
+const PARTS: usize = 15;
 
 #[test]
 fn builds_of_any_age_agree_on_this_one() {
-    let golden = "08e233fe1bc24f054789d833580f02321b18cda37410909fe0e58d5b18aab06c";
+    let golden = "7132e1fb8e8505a2bc0deeb7fdc2cc64e089e33a441c36655ddc5d9ea2e351cf";
     assert_eq!(Scene::of_a_command().digest(), golden);
 }
 
@@ -166,10 +170,11 @@ fn scene() -> impl Strategy<Value = Scene> {
         optional(),
         prop::collection::vec("[a-c]{0,2}", 0..3),
         optional(),
+        any::<bool>(),
     );
     let parties = (text(), optional(), text(), text(), optional());
     (plan, parties, 0..3u64, 0..3i64).prop_map(|(plan, parties, policy_epoch, expires_at)| {
-        let (tool, schema_version, arguments, program, cwd, mut environment, base_sha256) = plan;
+        let (tool, schema_version, arguments, program, cwd, mut environment, base_sha256, network) = plan;
         let (project, session, agent, user, node) = parties;
         environment.sort();
         Scene {
@@ -180,6 +185,7 @@ fn scene() -> impl Strategy<Value = Scene> {
             cwd,
             environment,
             base_sha256,
+            network,
             project,
             session,
             agent,

@@ -11,9 +11,10 @@ use std::collections::BTreeMap;
 
 const CONFIGURATIONS: u64 = 100_000;
 const WORDS: [&str; 5] = ["a", "b", "ab", "k8s", "exec"];
-const FIXED: [&str; 8] = [
+const FIXED: [&str; 9] = [
     "filesystem.read",
     "exec.sandboxed",
+    "exec.network",
     "exec.host",
     "calendar.list",
     "workspace_write",
@@ -152,7 +153,8 @@ fn expected(case: &Case) -> (bool, &'static str) {
     let tool = case.tool.as_str();
     let platform = ["shared_context", "context_add", "context_search", "skill_read"].contains(&tool)
         || ["list", "read", "write", "delete", "publish"].iter().any(|verb| tool == format!("workspace_{verb}"));
-    let node = ["filesystem.read", "filesystem.write", "filesystem.list", "exec.sandboxed"].contains(&tool);
+    let node =
+        ["filesystem.read", "filesystem.write", "filesystem.list", "exec.sandboxed", "exec.network"].contains(&tool);
     let plugin = |name: &str| case.plugins.get(name).is_some_and(|caps| has(caps, tool));
     let by_agent = case.agent.as_ref().is_none_or(|names| has(names, tool));
     if !case.is_member {

@@ -11,7 +11,10 @@ use crate::rules::Rules;
 use std::fmt;
 
 /// What a paired node offers; there is no other way to a person's files.
-pub const NODE_CAPABILITIES: [&str; 4] = ["filesystem.read", "filesystem.write", "filesystem.list", "exec.sandboxed"];
+pub const NODE_CAPABILITIES: [&str; 5] =
+    ["filesystem.read", "filesystem.write", "filesystem.list", "exec.sandboxed", NETWORK];
+/// What a command needs besides, to use the network. No tool is called so: it is asked for with each command.
+pub const NETWORK: &str = "exec.network";
 
 /// Who would run the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

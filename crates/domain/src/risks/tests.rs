@@ -37,7 +37,14 @@ fn command(args: &[&str]) -> NodeRequest {
     request(NodeTool::ExecuteCommand, &json!({"program": "ls", "args": args}))
 }
 
-const NEW: Known<'static> = Known { has_read: false, exists: Some(false), resolved: None, also_shown: &[] };
+const NEW: Known<'static> = Known {
+    has_read: false,
+    exists: Some(false),
+    resolved: None,
+    network: false,
+    is_always_asked: false,
+    also_shown: &[],
+};
 const UNREAD: Known<'static> = Known { exists: Some(true), ..NEW };
 const UNKNOWN: Known<'static> = Known { exists: None, ..NEW };
 const KNOWN: Known<'static> = Known { has_read: true, ..UNREAD };
@@ -120,6 +127,31 @@ fn what_is_not_seen_makes_any_call_a_high_risk() {
 }
 
 #[test]
+fn the_network_is_a_reason_of_its_own() {
+    let known = Known { network: true, ..KNOWN };
+    assert_eq!(
+        assess(&command(&[]), known).reasons,
+        [
+            "runs a command: what it does is seen only afterwards",
+            "may use the network: what it reads can leave the machine"
+        ]
+    );
+    assert_eq!(assess(&read("a"), known).risk, Risk::High, "also where nobody would expect it");
+}
+
+#[test]
+fn a_project_that_wants_every_call_asked_says_so_and_raises_nothing() {
+    let asked = Known { is_always_asked: true, ..KNOWN };
+    let why = "the project wants a person to be asked about every call (`approval: always`)";
+    for request in [read("a"), list("."), edit("a"), delete("a"), command(&[])] {
+        let (plain, found) = (assess(&request, KNOWN), assess(&request, asked));
+        assert_eq!(found.risk, plain.risk, "{request:?}");
+        assert_eq!(found.reasons.last().map(String::as_str), Some(why), "{request:?}");
+        assert_eq!(found.reasons[..plain.reasons.len()], plain.reasons, "{request:?}");
+    }
+}
+
+#[test]
 fn a_link_is_judged_by_where_it_leads() {
     let known = Known { resolved: Some("config/.env"), ..KNOWN };
     assert_eq!(
@@ -168,6 +200,8 @@ proptest! {
             prop_assert!(found.risk <= assess(&request, Known::default()).risk);
             let behind_a_link = Known { resolved: Some(".env"), ..known };
             prop_assert!(found.risk <= assess(&request, behind_a_link).risk);
+            let with_more = Known { network: true, is_always_asked: true, ..known };
+            prop_assert!(found.risk <= assess(&request, with_more).risk);
             prop_assert!(request.tool().only_looks() || found.risk > Risk::Low);
         }
     }

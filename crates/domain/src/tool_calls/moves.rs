@@ -37,9 +37,12 @@ impl ToolCall {
         Ok(Self { judgement: Some(judgement), delivery, ..self.moved(CallStatus::Validated)? })
     }
 
+    /// A person has as long as the judgement holds.
     pub fn waiting_for(&self, approval: ApprovalId, now: Timestamp) -> Result<Self> {
-        let within_s = self.judgement.as_ref().map_or(0, |judgement| judgement.risk.decided_within_s());
-        Ok(Self { approval: Some(approval), ..self.moved(CallStatus::WaitingApproval)? }.until(now, within_s))
+        let expires_at = self.judgement.as_ref().map_or(now, |judgement| judgement.expires_at);
+        let waiting = self.moved(CallStatus::WaitingApproval)?;
+        let times = CallTimes { deadline_at: Some(expires_at), ..waiting.times };
+        Ok(Self { approval: Some(approval), times, ..waiting })
     }
 
     pub fn approved(&self, now: Timestamp) -> Result<Self> {
@@ -163,13 +166,14 @@ mod tests {
         ToolCall::proposed(ToolCallId::from_trusted("call_1".into()), origin, wish, None, now())
     }
 
-    fn judged(risk: Risk) -> Judgement {
+    fn judged(seconds: u64) -> Judgement {
         Judgement {
-            risk,
+            risk: Risk::Medium,
             reasons: vec!["it writes".into()],
             digest: "d".into(),
             policy_epoch: 1,
-            expires_at: now(),
+            expires_at: now().plus_seconds(seconds),
+            network: false,
             preview: None,
             session_knew: None,
         }
@@ -180,7 +184,7 @@ mod tests {
     }
 
     fn dispatched() -> ToolCall {
-        let call = call(None).validated(judged(Risk::Low), node("a")).unwrap();
+        let call = call(None).validated(judged(300), node("a")).unwrap();
         call.approved(now()).unwrap().dispatched(now()).unwrap()
     }
 
@@ -227,10 +231,10 @@ mod tests {
         let at = |call: &ToolCall| call.times.deadline_at.map(|at| (at.as_ms() - now().as_ms()) / 1000);
         let proposed = call(None);
         assert_eq!(at(&proposed), Some(2));
-        for (risk, seconds) in [(Risk::Medium, 300), (Risk::High, 600)] {
-            let waiting = proposed.validated(judged(risk), node("a")).unwrap();
+        for seconds in [10, 300, 86_400] {
+            let waiting = proposed.validated(judged(seconds), node("a")).unwrap();
             let waiting = waiting.waiting_for(ApprovalId::from_trusted("apr_1".into()), now()).unwrap();
-            assert_eq!(at(&waiting), Some(seconds));
+            assert_eq!(at(&waiting), Some(i64::try_from(seconds).unwrap()));
             assert_eq!(at(&waiting.approved(now()).unwrap()), Some(300));
             assert_eq!(at(&waiting.ended(CallStatus::Expired, None, now()).unwrap()), None);
         }

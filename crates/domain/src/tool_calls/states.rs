@@ -4,8 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// Time for a preview to come.
 pub(super) const JUDGED_WITHIN_S: u64 = 2;
-pub(super) const MEDIUM_DECIDED_WITHIN_S: u64 = 5 * 60;
-pub(super) const HIGH_DECIDED_WITHIN_S: u64 = 10 * 60;
 /// How long an approved call waits for its node.
 pub(super) const DELIVERED_WITHIN_S: u64 = 5 * 60;
 /// How long a node has to accept what it was told of before it is told again.
@@ -34,14 +32,6 @@ impl Risk {
 
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|risk| risk.as_str() == text)
-    }
-
-    /// How long a person has to decide.
-    pub fn decided_within_s(self) -> u64 {
-        match self {
-            Self::Low | Self::Medium => MEDIUM_DECIDED_WITHIN_S,
-            Self::High => HIGH_DECIDED_WITHIN_S,
-        }
     }
 }
 

@@ -31,9 +31,9 @@ const DELETE: &str = "\
 Deletes one file on the person's machine, never a folder; the person has to agree first. Example: {\"path\":\"old.txt\"}.";
 
 const EXECUTE: &str = "\
-Runs one program on the person's machine, confined to the shared folder and without network; the person has to agree \
-first. There is no shell: no pipes, no redirection, no variables, no wildcards; each argument is one entry of args. Some \
-programs are never run, such as sudo or sh -c (COMMAND_DENIED). Output is kept up to 256 KiB for each stream. \
+Runs one program on the person's machine, confined to the shared folder and without network unless it is granted; the \
+person has to agree first. There is no shell: no pipes, no redirection, no variables, no wildcards; each argument is one \
+entry of args. Some programs are never run, such as sudo or sh -c (COMMAND_DENIED). Output is kept up to 256 KiB for each stream. \
 Example: {\"program\":\"cargo\",\"args\":[\"test\",\"--workspace\"],\"cwd\":\"crates\",\"timeout_s\":120}.";
 
 fn object(properties: &Value, required: &[&str]) -> Value {

@@ -36,6 +36,9 @@ pub(crate) struct Connect {
     /// Run no commands, whoever agrees
     #[arg(long)]
     pub(crate) no_exec: bool,
+    /// Let commands use the network where the rules of the workspace do (`exec.network`); none does without this
+    #[arg(long, conflicts_with_all = ["read_only", "no_exec"])]
+    pub(crate) allow_network: bool,
     /// Ask at this terminal, too, before anything is changed or run
     #[arg(long)]
     pub(crate) ask_locally: bool,

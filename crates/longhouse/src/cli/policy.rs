@@ -10,7 +10,8 @@ Examples:
   longhouse policy explain --workspace homelab --user sean k8s.pods.list
   longhouse policy explain --workspace personal-usr_wife --user wife filesystem.write --json
 
-What a node does is asked for by its capability: filesystem.read, filesystem.write, filesystem.list, exec.sandboxed.
+What a node does is asked for by its capability: filesystem.read, filesystem.write, filesystem.list, exec.sandboxed,
+and exec.network for the network of a command.
 Exits with 0 for both answers; `decision` in the JSON is ALLOW or DENY.")]
     Explain(ExplainPolicy),
 }

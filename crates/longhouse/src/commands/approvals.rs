@@ -128,6 +128,7 @@ fn whole(asked: &Value) -> String {
         "environment",
         "leads_to",
         "replaces_sha256",
+        "network",
         "expires_at",
         "decided_by",
         "reason",

@@ -1,7 +1,7 @@
 //! `longhouse project …`
 
 use super::{agents, all_pages, path};
-use crate::cli::{Actor, OneProject, Project};
+use crate::cli::{Actor, OneProject, Project, ProjectApproval};
 use crate::client::Client;
 use crate::output::{cell, facts, items, print};
 use anyhow::Result;
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 pub(super) async fn run(client: &Client, json: bool, command: Project) -> Result<()> {
     match command {
-        Project::Create { name, workspace, person } => {
-            let body = json!({"name": name, "workspace": workspace});
+        Project::Create { name, workspace, approval, person } => {
+            let body = json!({"name": name, "workspace": workspace, "approval": approval.map(word)});
             let answer = client.post(&person.into(), "/my/projects", &body).await?;
             print(json, &answer, |answer| cell(&answer["id"]))?;
         }
@@ -28,6 +28,10 @@ pub(super) async fn run(client: &Client, json: bool, command: Project) -> Result
             let answer = ask(client, one, Method::PATCH, Some(&json!({"name": name}))).await?;
             print(json, &answer, |answer| format!("{} is called {}", cell(&answer["id"]), cell(&answer["name"])))?;
         }
+        Project::Update { one, approval } => {
+            let answer = ask(client, one, Method::PATCH, Some(&json!({"approval": word(approval)}))).await?;
+            print(json, &answer, |answer| format!("{} asks {}", cell(&answer["id"]), cell(&answer["approval"])))?;
+        }
         Project::Delete(one) => {
             let deleted = json!({"deleted": one.project});
             ask(client, one, Method::DELETE, None).await?;
@@ -35,6 +39,13 @@ pub(super) async fn run(client: &Client, json: bool, command: Project) -> Result
         }
     }
     Ok(())
+}
+
+fn word(approval: ProjectApproval) -> &'static str {
+    match approval {
+        ProjectApproval::ByRisk => "by_risk",
+        ProjectApproval::Always => "always",
+    }
 }
 
 async fn ask(client: &Client, one: OneProject, method: Method, body: Option<&Value>) -> Result<Value> {
@@ -53,6 +64,6 @@ fn listing(found: &Value) -> String {
 fn described(project: &Value) -> String {
     let mut project = project.clone();
     project["worker_space"] = project["worker_space"]["status"].take();
-    let about = facts(&project, &["id", "name", "workspace", "worker_space", "created_by", "created_at"]);
+    let about = facts(&project, &["id", "name", "workspace", "approval", "worker_space", "created_by", "created_at"]);
     format!("{about}\n{}", agents::listing(&project["agents"]))
 }

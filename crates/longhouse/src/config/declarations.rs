@@ -7,8 +7,8 @@ use domain::ids::{UserId, WorkspaceId};
 use domain::money::Micros;
 use domain::roles::{Right, Role, RoleRules};
 use domain::rules::{
-    AlertRules, Declaration, DeclaredUser, DeclaredWorkspace, HouseRules, Models, Plugin, Price, Provider,
-    ProviderKind, WorkerSpaceRules,
+    AlertRules, ApprovalRules, Declaration, DeclaredUser, DeclaredWorkspace, HouseRules, Models, Plugin, Price,
+    Provider, ProviderKind, WorkerSpaceRules,
 };
 use domain::sessions::KeyConvention;
 use domain::workspaces::{
@@ -29,6 +29,7 @@ pub(crate) fn declaration(root: &Node) -> Declaration {
             skills: BTreeMap::new(),
             worker_space: root.get("worker_space").map(worker_space).unwrap_or_default(),
             alerts: AlertRules { webhook: root.get("alerts").and_then(|alerts| text(alerts, "webhook")) },
+            approvals: root.get("approvals").map(approvals).unwrap_or_default(),
         },
     }
 }
@@ -108,13 +109,25 @@ fn provider(entry: &Entry) -> Option<(String, Provider)> {
 
 /// What is not said is as it is without a file.
 fn worker_space(node: &Node) -> WorkerSpaceRules {
-    let number = |key: &str| node.get(key)?.text()?.parse().ok();
     let usual = WorkerSpaceRules::default();
     WorkerSpaceRules {
-        idle_timeout_s: number("idle_timeout_s").unwrap_or(usual.idle_timeout_s),
-        cache_ttl_s: number("cache_ttl_s").unwrap_or(usual.cache_ttl_s),
-        queue_size: number("queue_size").unwrap_or(usual.queue_size),
+        idle_timeout_s: number(node, "idle_timeout_s").unwrap_or(usual.idle_timeout_s),
+        cache_ttl_s: number(node, "cache_ttl_s").unwrap_or(usual.cache_ttl_s),
+        queue_size: number(node, "queue_size").unwrap_or(usual.queue_size),
     }
+}
+
+fn approvals(node: &Node) -> ApprovalRules {
+    let usual = ApprovalRules::default();
+    ApprovalRules {
+        medium_timeout_s: number(node, "medium_timeout_s").unwrap_or(usual.medium_timeout_s),
+        high_timeout_s: number(node, "high_timeout_s").unwrap_or(usual.high_timeout_s),
+        denied_commands: texts(node, "denied_commands").unwrap_or_default(),
+    }
+}
+
+fn number(node: &Node, key: &str) -> Option<u64> {
+    node.get(key)?.text()?.parse().ok()
 }
 
 fn price(node: &Node) -> Option<Price> {

@@ -3,6 +3,7 @@
 mod words;
 
 use super::shapes::{Fields, Shape, field, fields, list, required};
+use domain::rules::ApprovalRules;
 use domain::workspaces::{BINDINGS_MOST, CHANNELS, NAMES_MOST, PATTERNS_MOST};
 pub(crate) use words::MODEL_PATTERN;
 use words::*;
@@ -19,7 +20,7 @@ pub(crate) static FILE: Shape = fields(&[
     field("embeddings", &EMBEDDINGS, "What turns text into vectors for recall."),
     field("worker_space", &WORKER_SPACE, "Limits of the space that a project's agents work in."),
     field("alerts", &ALERTS, "Who is told when something goes wrong, beside those who watch."),
-    field("approvals", &APPROVALS, "How long a call waits for a person."),
+    field("approvals", &APPROVALS, "How long a call waits for a person, and what nobody is asked about."),
     field("orchestrator", &ORCHESTRATOR, "How plans are made."),
     field("server", &SERVER, "How the server meets the network; takes effect at the next start."),
     field("storage", &STORAGE, "Where rows are kept; takes effect at the next start."),
@@ -194,9 +195,16 @@ static WORKER_SPACE: Shape = fields(&[
 ]);
 static ALERTS: Shape = fields(&[field("webhook", &URL, "An address that alerts are posted to.")]);
 static APPROVALS: Shape = fields(&[
-    field("medium_timeout_s", &Shape::Integer { least: 1, most: 604_800 }, "How long a call of medium risk waits."),
-    field("high_timeout_s", &Shape::Integer { least: 1, most: 604_800 }, "How long a call of high risk waits."),
+    field("medium_timeout_s", &DECIDED_WITHIN, "How long a call of medium risk waits; 300 if not given."),
+    field("high_timeout_s", &DECIDED_WITHIN, "How long a call of high risk waits; 600 if not given."),
+    field(
+        "denied_commands",
+        &list(&Shape::Text(&PROGRAM), 256),
+        "Programs that are never run, whoever approves, besides those that never are anyway.",
+    ),
 ]);
+static DECIDED_WITHIN: Shape =
+    Shape::Integer { least: ApprovalRules::SHORTEST_S.cast_signed(), most: ApprovalRules::LONGEST_S.cast_signed() };
 static ORCHESTRATOR: Shape = fields(&[field(
     "approve_plans_from",
     &Shape::Integer { least: 1, most: 1_000 },

@@ -83,7 +83,7 @@ fn engines(root: &Node, findings: &mut Findings) {
 
 /// Sections whose content is checked and kept for a later version.
 fn sections(root: &Node, findings: &mut Findings) {
-    const LATER: [&str; 5] = ["channels", "plugins", "embeddings", "approvals", "orchestrator"];
+    const LATER: [&str; 4] = ["channels", "plugins", "embeddings", "orchestrator"];
     for name in LATER {
         if let Some(entry) = root.entry(name) {
             let message = match name {

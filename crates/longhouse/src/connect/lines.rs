@@ -27,6 +27,9 @@ pub(super) fn greet(identity: &Identity, root: &Path, hands: &Hands, options: &C
     } else if let Some(why) = hands.commands_are_off() {
         say(&format!("commands are off: {why}"));
     }
+    if options.allow_network {
+        say("commands may use the network, where the rules of the workspace let them");
+    }
     if options.ask_locally {
         say("you are asked here, too, before anything is changed or run");
     }
@@ -58,7 +61,8 @@ pub(super) fn ask(call: &ToolCall, found: &Preview) -> bool {
     let _turn = TURN.lock();
     let arguments = serde_json::to_string_pretty(&call.params).unwrap_or_default();
     let diff = found.diff.as_deref().unwrap_or_default();
-    say(&made_visible(&format!("{}\n{arguments}\n{diff}", about(call))));
+    let network = if call.network { "it may use the network\n" } else { "" };
+    say(&made_visible(&format!("{}\n{arguments}\n{network}{diff}", about(call))));
     let _ = write!(std::io::stderr(), "longhouse: shall it be done here? [y/N] ");
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).is_ok() && matches!(line.trim(), "y" | "Y" | "yes")

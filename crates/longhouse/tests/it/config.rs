@@ -238,7 +238,7 @@ fn flags_go_before_the_environment_before_the_file() {
          server: { public_url: \"https://file.example\", rate_limit: { per_second: 5 }, metrics_open: true, allowed_hosts: [f.example] }\n\
          users: { sean: { identities: { telegram: 1111 } } }\n\
          models: { providers: { here: { kind: openai, base_url: \"http://127.0.0.1:1/v1/\" } }, prices: { own: { input_per_mtok: 0.5, output_per_mtok: 2 } } }\n\
-         worker_space: { queue_size: 7 }\nalerts: { webhook: \"http://127.0.0.1:2/alerts\" }\n\
+         worker_space: { queue_size: 7 }\napprovals: { high_timeout_s: 60, denied_commands: [docker] }\nalerts: { webhook: \"http://127.0.0.1:2/alerts\" }\n\
          workspaces: { lab: { members: [sean], budget: { daily_usd: 5.25, members: { sean: 1.5 } } } }\n",
     );
     let shown = |args: &[&str], environment: &[(&str, &str)]| -> Value {
@@ -266,6 +266,8 @@ fn flags_go_before_the_environment_before_the_file() {
     assert_eq!(house["models"]["providers"]["here"], provider);
     let spaces = serde_json::json!({"idle_timeout_s": 1800, "cache_ttl_s": 300, "queue_size": 7});
     assert_eq!((&house["worker_space"], &house["alerts"]["webhook"]), (&spaces, &"http://127.0.0.1:2/alerts".into()));
+    let approvals = serde_json::json!({"medium_timeout_s": 300, "high_timeout_s": 60, "denied_commands": ["docker"]});
+    assert_eq!(house["approvals"], approvals);
     let environment = [
         ("LONGHOUSE_PUBLIC_URL", "https://env.example"),
         ("LONGHOUSE_RATE_LIMIT", "7"),

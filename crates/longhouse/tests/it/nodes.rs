@@ -1,7 +1,7 @@
 //! A real node, a real server and the files of a folder: what an agent does there, and kill -9 of either side at any moment.
 //! What was done is counted by the file itself.
 
-use super::binary::{LONGHOUSE, Server};
+use super::binary::{LONGHOUSE, Server, ok};
 use super::door::Door;
 use super::records::times;
 use serde_json::{Value, json};
@@ -196,6 +196,47 @@ fn what_a_node_was_told_not_to_do_it_does_not_whoever_agrees() {
     assert_eq!(std::fs::read_to_string(scene.root().join("a")).unwrap(), "old");
     assert!(!scene.root().join("b").exists());
     drop(node);
+    assert_eq!(server.terminate(), Some(0));
+}
+
+/// Whether the script can connect to the port that it is given.
+const CONNECT: &str = "use Socket; socket(my $s, PF_INET, SOCK_STREAM, 0) or die; \
+                       connect($s, pack_sockaddr_in($ARGV[0], inet_aton('127.0.0.1'))) or die; print 'connected'";
+
+#[test]
+fn a_command_reaches_the_network_where_the_workspace_and_the_machine_both_allow_it() {
+    let (scene, server) = Scene::new(None);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let allow = |tools: &[&str]| {
+        let tools = tools.iter().flat_map(|tool| ["--allow", tool]);
+        let words: Vec<&str> = ["workspace", "update", "personal-usr_owner"].into_iter().chain(tools).collect();
+        ok(&scene.folder.path().join("data"), &words);
+    };
+    let connect = || {
+        let params = json!({"program": "perl", "args": ["-e", CONNECT, port]});
+        let call = scene.execute("tool_execute_command", &params, 0).unwrap();
+        let id = call["id"].as_str().unwrap().to_owned();
+        until("it has ended", &scene, || {
+            scene.approve_all();
+            scene.call(&id).is_some_and(|call| call["status"] == "completed")
+        });
+        let call = scene.call(&id).unwrap();
+        (call["network"] == true, call["result"]["stdout"] == "connected")
+    };
+    for (options, tools, expected) in [
+        (&[][..], &["exec.sandboxed", "exec.network"][..], false),
+        (&["--allow-network"][..], &["exec.sandboxed"][..], false),
+        (&["--allow-network"][..], &["exec.sandboxed", "exec.network"][..], true),
+    ] {
+        allow(tools);
+        let greeted = "works for usr_owner";
+        let before = scene.said().matches(greeted).count();
+        let node = scene.connect(options);
+        until("the node is there", &scene, || scene.said().matches(greeted).count() > before && scene.is_online());
+        assert_eq!(connect(), (expected, expected), "{options:?} {tools:?}\n{}", scene.report());
+        drop(node);
+    }
     assert_eq!(server.terminate(), Some(0));
 }
 

@@ -50,6 +50,14 @@ fn tell_the_story(folder: &Path) {
 
     tell_of_an_agent(folder);
 
+    assert!(shown.contains("approval      by_risk"), "{shown}");
+    assert_eq!(cli(&["project", "update", "alpha", "--approval", "always"]), format!("{project} asks always"));
+    assert_eq!(json(&cli(&["project", "show", "alpha", "--json"]))["approval"], "always");
+    assert_eq!(run(folder, &["project", "update", "alpha", "--approval", "never"]).status.code(), Some(2));
+    cli(&["project", "create", "careful", "--approval", "always"]);
+    assert_eq!(json(&cli(&["project", "show", "careful", "--json"]))["approval"], "always");
+    cli(&["project", "delete", "careful"]);
+
     assert_eq!(
         cli(&["project", "rename", "alpha", "Beta, the second"]),
         format!("{project} is called Beta, the second")

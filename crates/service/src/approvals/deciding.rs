@@ -184,7 +184,8 @@ impl Decide {
             RememberWhat::Call => Covers::Call { params: call.wish.params.clone() },
             RememberWhat::Folder(folder) => Covers::Folder { folder: domain::paths::normal(folder)? },
         };
-        check(&covers, tool.as_str(), request.path(), tool.is_command())?;
+        let network = call.judgement.as_ref().is_some_and(|judgement| judgement.network);
+        check(&covers, (tool.as_str(), request.path()), tool.is_command(), network)?;
         let node = call.delivery.node.clone().ok_or_else(Refusal::node_not_found)?;
         let rule = StandingRule {
             id: self.rule.clone(),

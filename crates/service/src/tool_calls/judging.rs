@@ -2,6 +2,7 @@
 //! whether a person has to be asked.
 
 use super::moves::Moving;
+use super::settings::{is_granted, request_of};
 use crate::bus::standing_of;
 use crate::policy;
 use crate::{Error, Result};
@@ -13,6 +14,7 @@ use domain::ids::{ApprovalId, ProjectId, UserId, WorkspaceId};
 use domain::node_tools::{NodeRequest, NodeTool, SCHEMA_VERSION};
 use domain::nodes::Node;
 use domain::policy::{Question, Source};
+use domain::projects::ProjectApproval;
 use domain::risks::{Assessment, Known, assess};
 use domain::rules::Rules;
 use domain::sessions::ContextCounters;
@@ -45,10 +47,11 @@ pub(crate) struct Judged {
 }
 
 /// A call that the house would make.
-struct Fit {
-    request: NodeRequest,
+pub(super) struct Fit {
+    pub(super) request: NodeRequest,
     arguments: Value,
     node: Node,
+    pub(super) wanted: ProjectApproval,
 }
 
 impl Judge {
@@ -60,7 +63,7 @@ impl Judge {
         call: &ToolCall,
         preview: Option<Preview>,
     ) -> Result<Judged> {
-        let fit = match self.fit(tx, moving.workspace, call).await {
+        let fit = match self.fit(tx, moving.workspace, call, preview.as_ref()).await {
             Ok(fit) => fit,
             Err(Error::Refused(refusal)) => {
                 let status = if is_denial(refusal.code) { CallStatus::Denied } else { CallStatus::Invalid };
@@ -75,8 +78,8 @@ impl Judge {
         let judgement = self.judgement(tx, moving.workspace, call, &fit, preview).await?;
         let risk = judgement.risk;
         let validated = call.validated(judgement, fit.node.id.clone())?;
-        let asks_nobody = risk == Risk::Low
-            || self.is_remembered(tx, moving.workspace, &validated, (&fit.request, &fit.node)).await?;
+        let asks_nobody =
+            !fit.wanted.asks(risk) || self.is_remembered(tx, moving.workspace, &validated, &fit.request).await?;
         if !asks_nobody && is_shown_in_part(&validated) {
             let message = "the change is too large to be shown whole to a person: make it in smaller pieces";
             let why = Refusal::new(Code::ValueTooLarge, message);
@@ -94,39 +97,40 @@ impl Judge {
 
     /// Whether a call is well-formed and allowed.
     pub(super) async fn is_fit(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<bool> {
-        match self.fit(tx, workspace, call).await {
-            Ok(_) => Ok(true),
-            Err(Error::Refused(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
+        is_granted(self.fit(tx, workspace, call, None).await)
     }
 
     /// Refuses what is not well-formed or not allowed.
-    async fn fit(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<Fit> {
-        let unknown = || Refusal::new(Code::ToolNotFound, format!("there is no tool `{}`", call.wish.tool));
-        let tool = NodeTool::parse(&call.wish.tool).ok_or_else(unknown)?;
-        self.require_allowed(tx, workspace, call, tool).await?;
-        let arguments: Value =
-            serde_json::from_str(&call.wish.params).map_err(|_| Refusal::invalid("the arguments are not JSON"))?;
-        let request = NodeRequest::parse(tool, &arguments)?;
-        let node = self.node(tx, workspace, call).await?;
-        Ok(Fit { request, arguments, node })
-    }
-
-    /// Whether agent and person may use this tool now.
-    async fn require_allowed(
+    pub(super) async fn fit(
         &self,
         tx: &mut Tx,
         workspace: &WorkspaceId,
         call: &ToolCall,
-        tool: NodeTool,
+        preview: Option<&Preview>,
+    ) -> Result<Fit> {
+        let tool = NodeTool::parse(&call.wish.tool).ok_or_else(|| unknown_tool(call))?;
+        self.require_allowed(tx, workspace, call, tool.capability()).await?;
+        let (request, arguments) = request_of(call, tool)?;
+        self.require_not_denied(&request, preview)?;
+        let node = self.node(tx, workspace, call).await?;
+        let wanted = self.wanted_by_project(tx, workspace, call).await?;
+        Ok(Fit { request, arguments, node, wanted })
+    }
+
+    /// Whether agent and person have this capability now. Asked when a call is judged, and whenever it is looked at again.
+    pub(crate) async fn require_allowed(
+        &self,
+        tx: &mut Tx,
+        workspace: &WorkspaceId,
+        call: &ToolCall,
+        capability: &str,
     ) -> Result<()> {
         let origin = &call.origin;
         let role = standing_of(tx, workspace, &origin.user).await?;
         let found = tx.scope(workspace).agents(&origin.project).get(&origin.agent.id).await?;
         let agent: Agent = found.ok_or_else(|| Refusal::forbidden("the agent is no longer here"))?;
         let question = Question {
-            tool: tool.capability(),
+            tool: capability,
             source: Source::Node,
             workspace,
             role: &role,
@@ -134,19 +138,6 @@ impl Judge {
             agent_tools: agent.settings.tools.as_deref(),
         };
         policy::require(&self.rules, &question)
-    }
-
-    /// Whether a call that was judged once could still be made: by the rules, by a machine that serves its person, and by the
-    /// answer that it has. Asked before its node is told, when the node asks whether to begin, and whenever rights shrink.
-    pub(crate) async fn require_standing(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<()> {
-        let Fit { request, node, .. } = self.fit(tx, workspace, call).await?;
-        let has_answer = call.status == CallStatus::WaitingApproval || call.approval.is_some();
-        let is_low = call.judgement.as_ref().is_some_and(|judgement| judgement.risk == Risk::Low);
-        if !has_answer && !is_low && !self.is_remembered(tx, workspace, call, (&request, &node)).await? {
-            let message = "the standing rule that allowed it was taken back, or has run out";
-            return Err(Refusal::forbidden(message).into());
-        }
-        Ok(())
     }
 
     async fn node(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<Node> {
@@ -163,8 +154,9 @@ impl Judge {
         fit: &Fit,
         preview: Option<Preview>,
     ) -> Result<Judgement> {
-        let Fit { request, arguments, node } = fit;
+        let Fit { request, arguments, node, wanted } = fit;
         let shown = preview.as_ref();
+        let network = self.has_network(tx, workspace, (call, request), shown).await?;
         let also_shown: Vec<&str> = shown
             .into_iter()
             .flat_map(|preview| [preview.diff.as_deref(), preview.program.as_deref()])
@@ -174,10 +166,12 @@ impl Judge {
             has_read: has_read(tx, workspace, call, request).await?,
             exists: shown.and_then(|preview| preview.exists),
             resolved: shown.and_then(|preview| preview.path.as_deref()),
+            network,
+            is_always_asked: *wanted == ProjectApproval::Always,
             also_shown: &also_shown,
         };
         let Assessment { risk, reasons } = assess(request, known);
-        let expires_at = self.now.plus_seconds(risk.decided_within_s());
+        let expires_at = self.now.plus_seconds(self.rules.house.approvals.decided_within_s(risk));
         let origin = &call.origin;
         let digest = digest(&Shown {
             plan: Plan {
@@ -188,6 +182,7 @@ impl Judge {
                 cwd: shown.and_then(|preview| preview.cwd.as_deref()),
                 environment: shown.map_or(&[], |preview| preview.environment.as_slice()),
                 base_sha256: shown.and_then(|preview| preview.base_sha256.as_deref()),
+                network,
             },
             parties: Parties {
                 project: &origin.project,
@@ -205,21 +200,23 @@ impl Judge {
             digest,
             policy_epoch: self.policy_epoch,
             expires_at,
+            network,
             preview,
             session_knew: None,
         })
     }
 
-    async fn is_remembered(
+    /// Whether a person's standing rule covers a call that was judged.
+    pub(super) async fn is_remembered(
         &self,
         tx: &mut Tx,
         workspace: &WorkspaceId,
         call: &ToolCall,
-        (request, node): (&NodeRequest, &Node),
+        request: &NodeRequest,
     ) -> Result<bool> {
         let origin = &call.origin;
-        let place =
-            RulePlace { project: origin.project.clone(), agent: origin.agent.id.clone(), node: node.id.clone() };
+        let Some(node) = call.delivery.node.clone() else { return Ok(false) };
+        let place = RulePlace { project: origin.project.clone(), agent: origin.agent.id.clone(), node };
         let asked = Asked {
             user: &origin.user,
             place: &place,
@@ -229,6 +226,7 @@ impl Judge {
             // By where it really leads: a link in a folder may lead out of it.
             path: real_path(call).or(request.path()),
             is_command: request.tool().is_command(),
+            network: call.judgement.as_ref().is_some_and(|judgement| judgement.network),
         };
         let rules =
             tx.scope(workspace).standing_rules().of_tool(&origin.project, &origin.agent.id, &call.wish.tool).await?;
@@ -310,6 +308,10 @@ async fn freeze(
 fn is_shown_in_part(call: &ToolCall) -> bool {
     let preview = call.judgement.as_ref().and_then(|judgement| judgement.preview.as_ref());
     preview.is_some_and(|preview| preview.diff_cut)
+}
+
+pub(super) fn unknown_tool(call: &ToolCall) -> Refusal {
+    Refusal::new(Code::ToolNotFound, format!("there is no tool `{}`", call.wish.tool))
 }
 
 fn real_path(call: &ToolCall) -> Option<&str> {

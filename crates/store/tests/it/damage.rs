@@ -13,7 +13,7 @@ use domain::ledger::{CallEnd, CallOrigin, CallState, ModelCall};
 use domain::money::Micros;
 use domain::participants::Participant;
 use domain::prices::Usage;
-use domain::projects::Project;
+use domain::projects::{Project, ProjectApproval};
 use domain::publications::Publication;
 use domain::roles::Role;
 use domain::sessions::{ContextCounters, Session, SessionConfigChoice, SessionState};
@@ -96,6 +96,7 @@ async fn furnish(tx: &mut Tx, user: &UserId, at: Timestamp) -> Result<()> {
         id: agent.project.clone(),
         name: "garden".into(),
         key_conventions: None,
+        approval: ProjectApproval::Always,
         created_by: user.clone(),
         created_at: at,
     };
@@ -218,6 +219,8 @@ async fn a_row_that_was_changed_on_the_disk_is_an_error() {
         "UPDATE sessions SET project = 'prj_1'",
         "UPDATE projects SET name = 'x'",
         "UPDATE projects SET created_by = 'usr_x'",
+        "UPDATE projects SET approval = NULL",
+        "UPDATE projects SET approval = 'by_risk'",
         "UPDATE agents SET audience = 'everyone'",
         "UPDATE agents SET visibility = 'shared'",
         "UPDATE agents SET settings = replace(settings, '0.3', '0.4')",

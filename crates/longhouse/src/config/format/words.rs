@@ -25,6 +25,8 @@ pub(crate) static MODEL: Word =
     word("^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$", NAME_LONGEST, "the name of a model such as `claude-opus-4-6`");
 pub(crate) static MODEL_PATTERN: Word =
     word("^[A-Za-z0-9*][A-Za-z0-9._:/@+*-]*$", NAME_LONGEST, "the name of a model, or a pattern such as `gpt-*`");
+pub(crate) static PROGRAM: Word =
+    word("^[A-Za-z0-9_][A-Za-z0-9._+-]*$", 255, "the name of a program such as `docker`, without a path");
 pub(crate) static DESCRIPTION: Word = word("^[^\\x00-\\x1f\\x7f-\\x9f]*$", DESCRIPTION_LONGEST, "one line of text");
 pub(crate) static LINE: Word = word("^[^\\x00-\\x1f\\x7f-\\x9f]*$", 500, "one line of at most 500 characters");
 pub(crate) static ARGUMENT: Word = word("^[^\\x00]*$", 4_096, "text of at most 4096 characters");
