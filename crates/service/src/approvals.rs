@@ -23,6 +23,7 @@ pub struct Inquiry {
 }
 
 /// Who looks, and whether they may decide for others: then they see what is for others, too.
+#[derive(Clone)]
 struct Looker {
     user: UserId,
     decides_for_others: bool,
