@@ -5,6 +5,7 @@ mod delivering;
 mod judging;
 mod moves;
 mod offering;
+mod own_calls;
 mod proposing;
 mod waiting;
 
@@ -13,12 +14,12 @@ pub use delivering::{Said, get_as_node, hear, open_calls};
 pub(crate) use delivering::{judge, on_own_feet, woken};
 pub(crate) use judging::{Judge, Judged};
 pub(crate) use moves::{Mover, Moving};
-pub(crate) use offering::of_own_agent;
-pub use offering::{Offer, available};
+pub use offering::{Offer, Reach, available, of_own_agent};
+pub use own_calls::{OwnWish, execute_as_own_agent, get_own, withdraw};
 pub(crate) use proposing::execute_for;
 pub use proposing::{Execute, Proposed, execute};
-pub use waiting::wait;
 pub(crate) use waiting::wait_for_progress;
+pub use waiting::{wait, wait_for_change};
 
 use crate::paging::{Listed, Page};
 use crate::projects::{self, ProjectRef};
