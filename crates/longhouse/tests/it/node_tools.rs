@@ -13,7 +13,7 @@ fn token(scene: &Scene) -> String {
     issued["token"].as_str().unwrap().to_owned()
 }
 
-fn call(tool: &str, arguments: Value) -> Value {
+fn call(tool: &str, arguments: &Value) -> Value {
     json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": "p"}})
 }
 
@@ -27,9 +27,9 @@ fn an_agent_over_mcp_reads_at_once_and_writes_when_its_person_agrees() {
     for version in [NEW, OLD[0]] {
         let path = format!("{version}.md");
         let mut agent = Agent::remote(&server.url, &token, version);
-        let read = agent.request("tools/call", call("tool_read_file", json!({"path": "notes.md"})));
+        let read = agent.request("tools/call", call("tool_read_file", &json!({"path": "notes.md"})));
         assert_eq!(read["result"]["structuredContent"]["result"]["content"], "water the beans\n", "{read}");
-        let write = call("tool_write_file", json!({"path": path, "content": "done\n"}));
+        let write = call("tool_write_file", &json!({"path": path, "content": "done\n"}));
         let message = agent.message("tools/call", write);
         agent.send(&message);
         let answer = loop {
