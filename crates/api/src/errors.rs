@@ -71,6 +71,7 @@ pub(crate) fn status(code: Code) -> StatusCode {
         | Code::NodeAmbiguous
         | Code::NodeExists
         | Code::NodeOffline
+        | Code::NodeRefused
         | Code::ProjectExists
         | Code::PublicationChanged
         | Code::RulesConflict

@@ -7,11 +7,13 @@
 mod answers;
 mod askers;
 mod completions;
+mod node_tools;
 mod prompts;
 mod resources;
 mod server;
 mod sessions;
 mod subscriptions;
+mod tasks;
 mod tools;
 
 use crate::app::App;

@@ -19,7 +19,7 @@ use std::time::Duration;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-const WAIT_LONGEST_S: f64 = 600.0;
+pub(crate) const WAIT_LONGEST_S: f64 = 600.0;
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(send, history))

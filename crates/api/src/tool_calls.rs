@@ -9,10 +9,10 @@ use crate::query::{ByStatus, InWorkspace, Params};
 use crate::signed::Signed;
 use axum::Json;
 use axum::http::StatusCode;
+use domain::Refusal;
 use domain::callers::Credential;
 use domain::messages::Failure;
 use domain::tool_calls as words;
-use domain::{Code, Refusal};
 use protocol::errors::ErrorBody;
 use protocol::tool_calls::{
     AcceptCall, AvailableTool, AvailableTools, CallResult, ExecuteTool, Preview, ToolCall, ToolCallList,
@@ -204,8 +204,5 @@ async fn hear(ctx: &Ctx, id_or_name: String, call: &str, said: Said) -> Result<J
 
 /// What a node says went wrong, in codes that this house knows.
 fn failure(said: protocol::messages::Failure) -> Result<Failure> {
-    const MESSAGE_LONGEST: usize = 2_000;
-    domain::sessions::check_text("message", &said.message, MESSAGE_LONGEST)?;
-    let code = Code::ALL.iter().copied().find(|code| code.as_str() == said.code).unwrap_or(Code::Forbidden);
-    Ok(Failure { code, message: said.message })
+    Ok(domain::nodes::failure(&said.code, said.message)?)
 }

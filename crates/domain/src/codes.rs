@@ -54,6 +54,7 @@ codes! {
     NodeExists = "NODE_EXISTS",
     NodeNotFound = "NODE_NOT_FOUND",
     NodeOffline = "NODE_OFFLINE",
+    NodeRefused = "NODE_REFUSED",
     OutputIncomplete = "OUTPUT_INCOMPLETE",
     PairingNotFound = "PAIRING_NOT_FOUND",
     PayloadTooLarge = "PAYLOAD_TOO_LARGE",

@@ -19,6 +19,9 @@ pub const FILES_LONGEST_S: u64 = 30;
 /// Of the arguments as they are read here; part of what is approved.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// Tells how a call stands; for doors whose callers cannot wait for a person. No node makes it.
+pub const CALL_STATUS: &str = "tool_call_status";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NodeTool {
     ReadFile,

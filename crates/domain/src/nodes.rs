@@ -1,6 +1,8 @@
 //! Nodes: the daemons on people's machines, and how they come into the house.
 
 use crate::ids::{NodeId, ProjectId, UserId, WorkspaceId, is_word};
+use crate::messages::Failure;
+use crate::sessions::check_text;
 use crate::times::Timestamp;
 use crate::{Code, Refusal, Result};
 use serde::{Deserialize, Serialize};
@@ -12,8 +14,10 @@ pub const LOOKS_EVERY_S: u64 = 60;
 /// One that was not heard for this long is gone.
 pub const GONE_AFTER_S: u64 = LOOKS_EVERY_S + 30;
 const LABEL_LONGEST: usize = 100;
+/// Of what a node says went wrong.
+const MESSAGE_LONGEST: usize = 2_000;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     pub workspace: WorkspaceId,
     pub id: NodeId,
@@ -52,7 +56,7 @@ impl Machine {
         for (field, text) in
             [("root_label", &self.root_label), ("platform", &self.platform), ("version", &self.version)]
         {
-            crate::sessions::check_text(field, text, LABEL_LONGEST)?;
+            check_text(field, text, LABEL_LONGEST)?;
         }
         Ok(())
     }
@@ -101,6 +105,19 @@ pub fn choose<'n>(serving: &'n [Node], wanted: Option<&str>, now: Timestamp) -> 
             Err(Refusal::new(Code::NodeAmbiguous, message).with("nodes", names))
         }
     }
+}
+
+/// What a node says went wrong. It has more codes than the house: one that is not known here is kept in the message.
+pub fn failure(code: &str, message: String) -> Result<Failure> {
+    check_text("message", &message, MESSAGE_LONGEST)?;
+    if let Some(code) = Code::ALL.iter().copied().find(|known| known.as_str() == code) {
+        return Ok(Failure { code, message });
+    }
+    let allowed = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    if !is_word(code, 64, allowed) {
+        return Err(Refusal::invalid_field("code", "a `code` has 1 to 64 of A-Z, 0-9 and `_`"));
+    }
+    Ok(Failure { code: Code::NodeRefused, message: format!("{code}: {message}") })
 }
 
 #[cfg(test)]
@@ -163,5 +180,18 @@ mod tests {
         assert!(!node.serves(&sean, &other));
         node.serves = Serves::Members;
         assert!(node.serves(&mary, &other));
+    }
+
+    #[test]
+    fn what_a_node_says_went_wrong_keeps_its_meaning() {
+        let said = |code: &str| failure(code, "no".to_owned()).map_err(|refusal| refusal.details["field"].clone());
+        let is = |code, message: &str| Ok(Failure { code, message: message.to_owned() });
+        assert_eq!(said("STALE_BASE"), is(Code::StaleBase, "no"));
+        assert_eq!(said("HIDDEN_SECRET"), is(Code::NodeRefused, "HIDDEN_SECRET: no"));
+        let long = "A".repeat(65);
+        for bad in ["", "hidden", "A B", "A\n", "\u{202e}A", &long] {
+            assert_eq!(said(bad), Err("code".into()), "{bad:?}");
+        }
+        assert!(failure("STALE_BASE", "x".repeat(MESSAGE_LONGEST + 1)).is_err());
     }
 }

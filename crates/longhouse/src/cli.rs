@@ -212,7 +212,7 @@ pub(crate) struct Serve {
 Examples:
   LONGHOUSE_TOKEN=… longhouse mcp --server https://house.example
   longhouse mcp --session ticket-42 --participant subagent:review:1
-  longhouse mcp --agent agt_…                      # with the workspace_* tools; `longhouse agent list` has the ids
+  longhouse mcp --agent agt_…                      # with its tools; `longhouse agent list` has the ids
 
 A client starts it in a folder of its own choice, so give it whole paths:
   claude mcp add longhouse -- /path/to/longhouse mcp --data-dir /path/to/longhouse-data --agent agt_…
@@ -224,7 +224,7 @@ pub(crate) struct Mcp {
     /// The person to act for, on this machine
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// The agent to act as, by its id, on this machine; it has the workspace_* tools
+    /// The agent to act as, by its id, on this machine; it has the workspace_* tools, and those of its person's machines
     #[arg(long, value_name = "ID")]
     pub(crate) agent: Option<String>,
     /// The one session that can be reached, on this machine; without it every call names one

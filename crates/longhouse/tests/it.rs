@@ -15,6 +15,7 @@ mod it {
     mod load;
     mod mcp;
     mod network;
+    mod node_tools;
     mod nodes;
     mod oracle;
     mod policy;

@@ -61,6 +61,7 @@ async fn why(tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<Op
 }
 
 /// Who looks, and whether they may decide for others: then they see what is for others, too.
+#[derive(Clone)]
 struct Looker {
     user: UserId,
     decides_for_others: bool,

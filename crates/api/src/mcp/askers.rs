@@ -64,7 +64,8 @@ impl Asker {
     }
 }
 
-fn text(arguments: &mut Map<String, Value>, name: &str) -> service::Result<Option<String>> {
+/// A text that arguments name, taken out of them.
+pub(super) fn text(arguments: &mut Map<String, Value>, name: &str) -> service::Result<Option<String>> {
     match arguments.remove(name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),

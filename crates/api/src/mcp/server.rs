@@ -2,16 +2,15 @@
 
 use super::answers::{protocol_error, tool_result};
 use super::askers::Asker;
-
 use super::subscriptions::{self, Watches};
-use super::{completions, is_stateless, prompts, resources, tools};
+use super::{completions, is_stateless, node_tools, prompts, resources, tasks, tools};
 use axum::http::request::Parts;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
-    ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams,
-    SubscriptionFilter, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Implementation,
+    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -26,7 +25,8 @@ this session's conventions.";
 /// Those whose parameters have a shape, in every version.
 const METHODS: [&str; 4] = ["completion/complete", "prompts/get", "resources/read", "tools/call"];
 const METHODS_BEFORE: [&str; 3] = ["initialize", "resources/subscribe", "resources/unsubscribe"];
-const METHODS_SINCE: [&str; 2] = ["server/discover", "subscriptions/listen"];
+const METHODS_SINCE: [&str; 5] =
+    ["server/discover", "subscriptions/listen", "tasks/cancel", "tasks/get", "tasks/update"];
 
 /// One for each MCP session of an old version, one for each request of a new one. It knows nobody.
 #[derive(Default)]
@@ -55,6 +55,7 @@ impl ServerHandler for Server {
             .enable_resources()
             .enable_resources_subscribe()
             .enable_resources_list_changed()
+            .enable_tasks()
             .build();
         let implementation = Implementation::new("longhouse", env!("CARGO_PKG_VERSION")).with_title("Longhouse");
         ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(INSTRUCTIONS)
@@ -68,10 +69,26 @@ impl ServerHandler for Server {
 
     async fn call_tool(&self, call: CallToolRequestParams, asked: Asked) -> Answer<CallToolResponse> {
         let asker = Asker::of(&asked.extensions)?;
-        match tools::call(&asker, &call.name, call.arguments.unwrap_or_default()).await {
+        let arguments = call.arguments.unwrap_or_default();
+        if node_tools::is_one(&call.name) {
+            return Ok(node_tools::call(&asker, &asked, &call.name, arguments).await);
+        }
+        match tools::call(&asker, &call.name, arguments).await {
             Some(outcome) => Ok(tool_result(outcome).into()),
             None => Err(ErrorData::invalid_params("there is no tool of that name: see tools/list", None)),
         }
+    }
+
+    async fn get_task(&self, wanted: GetTaskParams, asked: Asked) -> Answer<GetTaskResult> {
+        tasks::get(&Asker::of(&asked.extensions)?, &wanted.task_id).await
+    }
+
+    async fn update_task(&self, told: UpdateTaskParams, asked: Asked) -> Answer<()> {
+        tasks::update(&Asker::of(&asked.extensions)?, &told.task_id).await
+    }
+
+    async fn cancel_task(&self, unwanted: CancelTaskParams, asked: Asked) -> Answer<()> {
+        tasks::cancel(&Asker::of(&asked.extensions)?, &unwanted.task_id).await
     }
 
     async fn list_resources(&self, page: Page, asked: Asked) -> Answer<ListResourcesResult> {

@@ -1,6 +1,8 @@
-//! The tools: which there are for a caller, and how each is called. This table is the only place that knows them.
+//! The tools: which there are for a caller, and how each is called. This table is the only place that knows them; those on
+//! people's machines, which may have to wait, are in `node_tools`.
 
 use super::askers::Asker;
+use super::node_tools;
 use domain::platform_tools::{
     OF_AGENTS, SKILL_READ, WORKSPACE_DELETE, WORKSPACE_LIST, WORKSPACE_PUBLISH, WORKSPACE_READ,
 };
@@ -31,6 +33,7 @@ pub(super) async fn visible_to(asker: &Asker) -> service::Result<Vec<Tool>> {
         };
         tools.push(agents_tool(tool, &addition));
     }
+    tools.extend(node_tools::visible_to(asker).await?);
     Ok(tools)
 }
 
@@ -59,7 +62,7 @@ fn shared_context_for(asker: &Asker) -> Tool {
     }
     // One tool reads, writes and deletes; what it says about itself holds for the worst of these.
     let about = ToolAnnotations::with_title("Shared context").read_only(false).destructive(true).idempotent(false);
-    described(tool, "", about)
+    described(tool, "", about.open_world(false))
 }
 
 fn agents_tool(tool: Described, addition: &str) -> Tool {
@@ -72,17 +75,17 @@ fn agents_tool(tool: Described, addition: &str) -> Tool {
         WORKSPACE_PUBLISH => about("Publish an item").read_only(false).destructive(true).idempotent(false),
         _ => about("Write an item").read_only(false).destructive(true).idempotent(false),
     };
-    described(tool, addition, about)
+    described(tool, addition, about.open_world(false))
 }
 
-fn described(tool: Described, addition: &str, about: ToolAnnotations) -> Tool {
+pub(super) fn described(tool: Described, addition: &str, about: ToolAnnotations) -> Tool {
     let schema = match tool.input {
         Value::Object(schema) => schema,
         _ => Map::new(),
     };
     let title = about.title.clone().unwrap_or_default();
     let description = format!("{}{addition}", tool.description);
-    Tool::new(tool.name, description, schema).with_title(title).with_annotations(about.open_world(false))
+    Tool::new(tool.name, description, schema).with_title(title).with_annotations(about)
 }
 
 /// The shared agents of one's own workspaces, for a model that has no other way to learn their ids. Names only, which are

@@ -198,3 +198,17 @@ async fn what_a_node_says_of_itself_is_checked() {
     // A credential that is no good is not passed over.
     world.post("/nodes/pair", &good).by("guessed").send().await.refused(401, "UNAUTHENTICATED");
 }
+
+#[tokio::test]
+async fn a_confirmation_that_is_sent_again_under_its_key_lets_in_one_node() {
+    let world = World::new().await;
+    let owner = world.owner().await;
+    world.project(&owner, "garden").await;
+    let asked = pair(&world, &wanted("laptop", "garden")).await.ok();
+    let path = format!("/nodes/pair/{}/confirm", asked["code"].as_str().unwrap());
+    let confirm = |key: &str| world.post(&path, &json!({})).by(&owner).header("idempotency-key", key).send();
+    let node = confirm("k").await.ok();
+    assert_eq!(confirm("k").await.ok(), node);
+    confirm("another").await.refused(404, "PAIRING_NOT_FOUND");
+    assert_eq!(names(&world, &owner).await, ["laptop"]);
+}

@@ -2,7 +2,7 @@
 
 use super::Tool;
 use crate::commands::ARGUMENTS_MOST;
-use crate::node_tools::{COMMAND_DEFAULT_S, COMMAND_LONGEST_S, NodeTool};
+use crate::node_tools::{CALL_STATUS, COMMAND_DEFAULT_S, COMMAND_LONGEST_S, NodeTool};
 use crate::paths::PATH_LONGEST_BYTES;
 use serde_json::{Value, json};
 
@@ -36,6 +36,11 @@ person has to agree first. There is no shell: no pipes, no redirection, no varia
 entry of args. Some programs are never run, such as sudo or sh -c (COMMAND_DENIED). Output is kept up to 256 KiB for each stream. \
 Example: {\"program\":\"cargo\",\"args\":[\"test\",\"--workspace\"],\"cwd\":\"crates\",\"timeout_s\":120}.";
 
+const STATUS: &str = "\
+Tells how a call of a tool_ tool stands, for answers that came before its end: status, result or reason, and the approval that it \
+waits for. With wait_s it waits for the end first. Only the person decides; asking again changes nothing. \
+Examples: {\"call_id\":\"call_0f3a\"}; {\"call_id\":\"call_0f3a\",\"wait_s\":45}.";
+
 fn object(properties: &Value, required: &[&str]) -> Value {
     json!({"type": "object", "additionalProperties": false, "properties": properties, "required": required})
 }
@@ -55,6 +60,12 @@ pub fn of(tool: NodeTool) -> Tool {
         NodeTool::ExecuteCommand => (EXECUTE, execute()),
     };
     Tool { name: tool.as_str(), description, input }
+}
+
+/// The tool that tells how a call stands.
+pub fn call_status() -> Tool {
+    let properties = json!({"call_id": text("The call_id of the answer that came before the end.")});
+    Tool { name: CALL_STATUS, description: STATUS, input: object(&properties, &["call_id"]) }
 }
 
 fn path(description: &str) -> Value {
@@ -169,6 +180,15 @@ mod tests {
             assert!(!found.is_empty(), "{tool:?}");
             for example in found {
                 NodeRequest::parse(tool, &example).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn what_doors_add_to_the_arguments_of_a_call_is_no_argument_of_a_tool() {
+        for tool in NodeTool::ALL {
+            for added in ["node", "wait_s"] {
+                assert!(of(tool).input["properties"].get(added).is_none(), "{tool:?} {added}");
             }
         }
     }

@@ -8,13 +8,13 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-const NEW: &str = "2026-07-28";
-const OLD: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
+pub(super) const NEW: &str = "2026-07-28";
+pub(super) const OLD: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 const PATIENCE: Duration = Duration::from_secs(20);
 const SILENCE: Duration = Duration::from_millis(400);
 const KEY: &str = "longhouse://sessions/plans/context/k";
 
-struct Agent {
+pub(super) struct Agent {
     child: Child,
     input: Option<ChildStdin>,
     output: Receiver<String>,
@@ -43,7 +43,7 @@ impl Agent {
     }
 
     /// From another machine, with a token.
-    fn remote(url: &str, token: &str, version: &'static str) -> Self {
+    pub(super) fn remote(url: &str, token: &str, version: &'static str) -> Self {
         let mut command = Command::new(LONGHOUSE);
         command.args(["mcp", "--server", url]).env("LONGHOUSE_TOKEN", token);
         Self::start(command, version).greeted()
@@ -61,28 +61,31 @@ impl Agent {
         self
     }
 
-    fn send(&mut self, line: &str) {
+    pub(super) fn send(&mut self, line: &str) {
         writeln!(self.input.as_mut().expect("open"), "{line}").expect("it reads");
     }
 
-    fn line(&self) -> Value {
+    pub(super) fn line(&self) -> Value {
         let line = self.output.recv_timeout(PATIENCE).expect("a line");
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("only messages belong on standard output: {line}"))
     }
 
-    fn message(&mut self, method: &str, mut params: Value) -> String {
+    pub(super) fn message(&mut self, method: &str, mut params: Value) -> String {
         self.next_id += 1;
         if self.version == NEW {
-            params["_meta"] = json!({
+            let about = json!({
                 "io.modelcontextprotocol/protocolVersion": NEW,
                 "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
                 "io.modelcontextprotocol/clientCapabilities": {},
             });
+            let mut meta = params["_meta"].as_object().cloned().unwrap_or_default();
+            meta.extend(about.as_object().cloned().expect("an object"));
+            params["_meta"] = meta.into();
         }
         json!({"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params}).to_string()
     }
 
-    fn request(&mut self, method: &str, params: Value) -> Value {
+    pub(super) fn request(&mut self, method: &str, params: Value) -> Value {
         let message = self.message(method, params);
         self.send(&message);
         loop {
@@ -141,7 +144,7 @@ impl Agent {
     }
 
     /// Ends the input; it must end by itself, in peace.
-    fn ends(mut self) {
+    pub(super) fn ends(mut self) {
         drop(self.input.take());
         let deadline = Instant::now() + PATIENCE;
         loop {

@@ -13,14 +13,14 @@ use tempfile::TempDir;
 use testkit::{ImitatedProvider, Random, Turn};
 
 /// A house and a machine beside it.
-struct Scene {
+pub(super) struct Scene {
     folder: TempDir,
     address: String,
     environment: Vec<(String, String)>,
     token: String,
 }
 
-struct Node(Child);
+pub(super) struct Node(Child);
 
 impl Drop for Node {
     fn drop(&mut self) {
@@ -31,7 +31,7 @@ impl Drop for Node {
 
 impl Scene {
     /// The house with a project, at an address that it keeps.
-    fn new(provider: Option<&ImitatedProvider>) -> (Self, Server) {
+    pub(super) fn new(provider: Option<&ImitatedProvider>) -> (Self, Server) {
         let folder = tempfile::tempdir().unwrap();
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         let environment = provider.map_or(Vec::new(), |provider| {
@@ -52,7 +52,7 @@ impl Scene {
         (scene, server)
     }
 
-    fn root(&self) -> PathBuf {
+    pub(super) fn root(&self) -> PathBuf {
         self.folder.path().join("work")
     }
 
@@ -62,11 +62,11 @@ impl Scene {
         Server::start_at(&self.folder.path().join("data"), &self.address, &environment)
     }
 
-    fn door(&self) -> Door {
+    pub(super) fn door(&self) -> Door {
         Door::new(&format!("http://{}", self.address), &self.token)
     }
 
-    fn connect(&self, options: &[&str]) -> Node {
+    pub(super) fn connect(&self, options: &[&str]) -> Node {
         let at = |name: &str| self.folder.path().join(name);
         let mut command = Command::new(LONGHOUSE);
         command.args([
@@ -96,7 +96,7 @@ impl Scene {
         format!("{}\n{calls}", last.into_iter().rev().collect::<Vec<_>>().join("\n"))
     }
 
-    fn is_online(&self) -> bool {
+    pub(super) fn is_online(&self) -> bool {
         self.door().get("/nodes").is_ok_and(|nodes| nodes["items"][0]["online"] == true)
     }
 
@@ -110,7 +110,7 @@ impl Scene {
     }
 
     /// Says yes to all that waits.
-    fn approve_all(&self) {
+    pub(super) fn approve_all(&self) {
         let Ok(waiting) = self.door().get("/my/approvals?status=pending") else { return };
         let ids: Vec<&Value> = waiting["items"].as_array().into_iter().flatten().map(|asked| &asked["id"]).collect();
         if !ids.is_empty() {
@@ -121,7 +121,7 @@ impl Scene {
 
 /// Waits until it is so.
 #[track_caller]
-fn until(what: &str, scene: &Scene, mut is_so: impl FnMut() -> bool) {
+pub(super) fn until(what: &str, scene: &Scene, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !is_so() {
         assert!(Instant::now() < deadline, "not within a minute: {what}\n{}", scene.report());

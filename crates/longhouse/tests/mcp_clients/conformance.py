@@ -5,7 +5,7 @@
 
 One line per check, "ok - …" or "not ok - …"; ends with 1 if one failed. What the suite only warns about fails too. Checks that
 cannot apply to us stand in LEFT_OUT with the reason; one of them that comes to succeed is told as well, so the list stays true.
-Extensions (tasks, skills) are not in a revision, and not run: we declare none.
+Extensions are not in a revision, and not run. We declare tasks; their stories are our own (crates/api/tests/it/mcp/tasks.rs).
 """
 
 import json

@@ -1,8 +1,8 @@
 //! A person's answer. The first one stands; what was approved goes to its node in the same transaction.
 
-use super::{Inquiry, Looker, find};
+use super::{Get, Inquiry, Looker, find};
 use crate::tool_calls::{Judged, Mover, Moving, judge, on_own_feet, woken};
-use crate::{Ctx, Error, Result};
+use crate::{Ctx, Error, Result, idempotency};
 use domain::Refusal;
 use domain::approvals::{Approval, ApprovalStatus, NOTE_LONGEST, may_decide};
 use domain::audit::AuditRecord;
@@ -13,6 +13,7 @@ use domain::nodes::Serves;
 use domain::standing_rules::{Covers, Lasts, RulePlace, StandingRule, check};
 use domain::times::Timestamp;
 use domain::tool_calls::{CallStatus, ToolCall};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 use store::{Operation, QueuedFor, Tx};
@@ -54,36 +55,82 @@ pub async fn decide(ctx: &Ctx, project: Option<&str>, id: &str, answer: Answer) 
     if let Answer::Reject { note: Some(note) } = &answer {
         domain::sessions::check_text("reason", note, NOTE_LONGEST)?;
     }
-    let operation = Decide {
-        caller: ctx.caller.clone(),
-        looker: Looker::of(ctx).await?,
-        project: project.map(str::to_owned),
-        id,
-        answer,
-        rule: StandingRuleId::generated(ctx.house.unique()),
-        judge: judge(&ctx.house).await?,
-    };
+    let operation = Decide::new(ctx, project, id, answer).await?;
     let turn = WorkspaceId::personal(&ctx.caller.user);
-    let house = ctx.house.clone();
+    let ctx = ctx.clone();
     on_own_feet(async move {
-        let (inquiry, waiter) = house.store().write(&turn, operation).await?;
-        woken(&house, waiter).await;
-        Ok(inquiry)
+        let look = operation.look();
+        let decided = idempotency::write(&ctx, &turn, operation).await?;
+        woken(&ctx.house, decided.woken).await;
+        ctx.house.store().read(look).await
     })
     .await
 }
 
-/// Takes the same answer to several. Each by itself: one that cannot be answered stops none of the others.
+/// Takes the same answer to several, in one transaction. Each by itself: one that cannot be answered stops none of the others.
 pub async fn decide_all(ctx: &Ctx, ids: &[String], answer: &Answer) -> Result<Vec<Result<Inquiry>>> {
     ctx.caller.require_person()?;
     if ids.is_empty() || ids.len() > DECIDED_AT_ONCE {
         return Err(Refusal::invalid_field("ids", format!("`ids` has 1 to {DECIDED_AT_ONCE} entries")).into());
     }
-    let mut outcomes = Vec::with_capacity(ids.len());
+    let mut decisions = Vec::with_capacity(ids.len());
+    let mut looks = Vec::with_capacity(ids.len());
     for id in ids {
-        outcomes.push(decide(ctx, None, id, answer.clone()).await);
+        let decision = match ApprovalId::parse(id) {
+            Ok(id) => Ok(Decide::new(ctx, None, id, answer.clone()).await?),
+            Err(refusal) => Err(refusal),
+        };
+        looks.push(decision.as_ref().ok().map(Decide::look));
+        decisions.push(decision);
     }
-    Ok(outcomes)
+    let turn = WorkspaceId::personal(&ctx.caller.user);
+    let ctx = ctx.clone();
+    on_own_feet(async move {
+        let outcomes = idempotency::write(&ctx, &turn, DecideAll { decisions }).await?;
+        let mut told = Vec::with_capacity(outcomes.len());
+        for (outcome, look) in outcomes.into_iter().zip(looks) {
+            told.push(match (outcome, look) {
+                (Ok(decided), Some(look)) => {
+                    woken(&ctx.house, decided.woken).await;
+                    ctx.house.store().read(look).await
+                }
+                (Err(refusal), _) => Err(refusal.into()),
+                (Ok(_), None) => Err(Refusal::approval_not_found().into()),
+            });
+        }
+        Ok(told)
+    })
+    .await
+}
+
+/// What is kept of an answer for a request that is repeated; the rest is in the rows.
+#[derive(Serialize, Deserialize)]
+struct Decided {
+    woken: Option<QueuedFor>,
+}
+
+struct DecideAll {
+    decisions: Vec<Result<Decide, Refusal>>,
+}
+
+impl Operation for DecideAll {
+    type Output = Vec<Result<Decided, Refusal>>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
+        let mut outcomes = Vec::with_capacity(self.decisions.len());
+        for decision in &self.decisions {
+            outcomes.push(match decision {
+                Err(refusal) => Err(refusal.clone()),
+                Ok(decide) => match tx.attempt(decide).await {
+                    Ok(decided) => Ok(decided),
+                    Err(Error::Refused(refusal)) => Err(refusal),
+                    Err(error) => return Err(error),
+                },
+            });
+        }
+        Ok(outcomes)
+    }
 }
 
 struct Decide {
@@ -97,7 +144,7 @@ struct Decide {
 }
 
 impl Operation for Decide {
-    type Output = (Inquiry, Option<QueuedFor>);
+    type Output = Decided;
     type Error = Error;
 
     fn is_small(&self) -> bool {
@@ -105,7 +152,7 @@ impl Operation for Decide {
     }
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
-        let Inquiry { workspace, approval, call, why } = find(tx, &self.looker, &self.id).await?;
+        let Inquiry { workspace, approval, call, .. } = find(tx, &self.looker, &self.id).await?;
         if let Some(named) = &self.project {
             let project = tx.scope(&workspace).projects().get(&approval.project).await?;
             if !project.is_some_and(|project| project.id.as_str() == named || project.name == *named) {
@@ -115,18 +162,35 @@ impl Operation for Decide {
         let owner = self.owner_of_node(tx, &workspace, &call).await?;
         may_decide(&self.caller, &approval.user, self.looker.decides_for_others, owner.as_ref())?;
         let moving = Moving { workspace: &workspace, mover: Mover::Caller(&self.caller), now: self.judge.now };
-        let (approval, judged) = match &self.answer {
+        let judged = match &self.answer {
             Answer::Approve { digest, remember } => {
                 approval.require_digest(digest.as_deref())?;
                 self.approve(tx, &moving, &approval, &call, remember.as_ref()).await?
             }
             Answer::Reject { note } => self.reject(tx, &moving, &approval, &call, note.clone()).await?,
         };
-        Ok((Inquiry { workspace, approval, call: judged.call, why }, judged.woken))
+        Ok(Decided { woken: judged.woken })
     }
 }
 
 impl Decide {
+    async fn new(ctx: &Ctx, project: Option<&str>, id: ApprovalId, answer: Answer) -> Result<Self> {
+        Ok(Self {
+            caller: ctx.caller.clone(),
+            looker: Looker::of(ctx).await?,
+            project: project.map(str::to_owned),
+            id,
+            answer,
+            rule: StandingRuleId::generated(ctx.house.unique()),
+            judge: judge(&ctx.house).await?,
+        })
+    }
+
+    /// How whoever decides sees it afterwards.
+    fn look(&self) -> Get {
+        Get { looker: self.looker.clone(), id: self.id.clone() }
+    }
+
     /// Whose own machine it would run on.
     async fn owner_of_node(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<Option<UserId>> {
         let Some(id) = &call.delivery.node else { return Ok(None) };
@@ -141,7 +205,7 @@ impl Decide {
         approval: &Approval,
         call: &ToolCall,
         remember: Option<&Remember>,
-    ) -> Result<(Approval, Judged)> {
+    ) -> Result<Judged> {
         let decided = approval.decided(&self.caller.user, ApprovalStatus::Approved, None, moving.now)?;
         let approved = call.approved(moving.now)?;
         moving.resolve(tx, &approved, &decided).await?;
@@ -149,8 +213,7 @@ impl Decide {
         if let Some(remember) = remember {
             self.remember(tx, moving, &approved, remember).await?;
         }
-        let judged = self.judge.dispatch(tx, moving, &approved).await?;
-        Ok((decided, judged))
+        self.judge.dispatch(tx, moving, &approved).await
     }
 
     async fn reject(
@@ -160,14 +223,14 @@ impl Decide {
         approval: &Approval,
         call: &ToolCall,
         note: Option<String>,
-    ) -> Result<(Approval, Judged)> {
+    ) -> Result<Judged> {
         let decided = approval.decided(&self.caller.user, ApprovalStatus::Rejected, note.clone(), moving.now)?;
         let message = note.unwrap_or_else(|| format!("{} said no", self.caller.user));
         let why = domain::messages::Failure { code: domain::Code::Forbidden, message };
         let rejected = call.ended(CallStatus::Rejected, Some(why), moving.now)?;
         moving.resolve(tx, &rejected, &decided).await?;
         let woken = moving.put(tx, call, &rejected).await?;
-        Ok((decided, Judged { call: rejected, woken }))
+        Ok(Judged { call: rejected, woken })
     }
 
     /// The answer stands for later calls, too: a person's own, for themselves.

@@ -3,7 +3,7 @@
 
 use crate::projects::{self, ProjectRef};
 use crate::tokens::Issued;
-use crate::{Ctx, Error, House, Result, rules, workspaces};
+use crate::{Ctx, Error, House, Result, idempotency, rules, workspaces};
 use data_encoding::HEXLOWER;
 use domain::audit::AuditRecord;
 use domain::callers::Caller;
@@ -116,7 +116,7 @@ pub async fn confirm(ctx: &Ctx, code: &str) -> Result<Node> {
     let (id, now) = (NodeId::generated(ctx.house.unique()), ctx.now());
     let admission = Admission { caller: ctx.caller.clone(), rules, id, now };
     let operation = Confirm { code_hash: hash(&plain(code)), admission };
-    ctx.house.store().write(&WorkspaceId::personal(&ctx.caller.user), operation).await
+    idempotency::write(ctx, &WorkspaceId::personal(&ctx.caller.user), operation).await
 }
 
 /// Lets a node in that brings a person's own token.

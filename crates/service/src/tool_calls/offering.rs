@@ -12,16 +12,26 @@ use domain::tool_schemas::{self, Tool};
 use std::sync::Arc;
 use store::{Operation, Tx};
 
-/// Those that the token's agent could use for its person: none if no machine of theirs serves the project.
-pub(crate) async fn of_own_agent(ctx: &Ctx) -> Result<Vec<&'static str>> {
+/// What the token's agent could use for its person, and on which machines.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reach {
+    /// None if no machine serves the project.
+    pub tools: Vec<NodeTool>,
+    /// The names of the machines, whether or not they are there just now.
+    pub nodes: Vec<String>,
+}
+
+/// The node tools that the token's agent could use: none without an agent, or without a machine of its person.
+pub async fn of_own_agent(ctx: &Ctx) -> Result<Reach> {
     let rules = rules::in_force(&ctx.house).await?;
-    if !ctx.house.store().read(IsServed { caller: ctx.caller.clone(), rules: rules.clone() }).await? {
-        return Ok(Vec::new());
+    let nodes = ctx.house.store().read(Serving { caller: ctx.caller.clone(), rules: rules.clone() }).await?;
+    if nodes.is_empty() {
+        return Ok(Reach::default());
     }
     let agent = agents::get_own(ctx).await?;
     let asks = policy::question(&ctx.caller, &agent, Source::Node, "");
     let may = |tool: &NodeTool| policy::require(&rules, &Question { tool: tool.capability(), ..asks }).is_ok();
-    Ok(NodeTool::ALL.into_iter().filter(may).map(NodeTool::as_str).collect())
+    Ok(Reach { tools: NodeTool::ALL.into_iter().filter(may).collect(), nodes })
 }
 
 /// A tool that somebody could use.
@@ -63,18 +73,20 @@ fn least(tool: NodeTool) -> Risk {
     }
 }
 
-struct IsServed {
+/// The names of the machines that serve the token's agent.
+struct Serving {
     caller: Arc<Caller>,
     rules: Arc<Rules>,
 }
 
-impl Operation for IsServed {
-    type Output = bool;
+impl Operation for Serving {
+    type Output = Vec<String>;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<bool> {
-        let Credential::Agent { agent, .. } = &self.caller.credential else { return Ok(false) };
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<String>> {
+        let Credential::Agent { agent, .. } = &self.caller.credential else { return Ok(Vec::new()) };
         let whose = (&self.caller.user, &agent.project);
-        Ok(!serving(tx, &self.rules, &agent.workspace, whose).await?.is_empty())
+        let nodes = serving(tx, &self.rules, &agent.workspace, whose).await?;
+        Ok(nodes.into_iter().map(|node| node.name).collect())
     }
 }

@@ -13,6 +13,11 @@ pub async fn wait(ctx: &Ctx, proposed: &Proposed, longest: Duration) -> Result<T
     wait_until(ctx, proposed, longest, |call| call.status.has_ended()).await
 }
 
+/// Waits until the call stands otherwise than it was seen, or for so long.
+pub async fn wait_for_change(ctx: &Ctx, proposed: &Proposed, seen: CallStatus, longest: Duration) -> Result<ToolCall> {
+    wait_until(ctx, proposed, longest, |call| call.status != seen).await
+}
+
 /// The same for whoever has no use for waiting for a person.
 pub(crate) async fn wait_for_progress(ctx: &Ctx, proposed: &Proposed, longest: Duration) -> Result<ToolCall> {
     let is_enough = |call: &ToolCall| call.status.has_ended() || call.status == CallStatus::WaitingApproval;

@@ -89,11 +89,14 @@ impl<'w> Client<'w> {
 
     pub(super) fn message(&self, method: &str, mut params: Value, id: u64) -> Value {
         if self.version == NEW {
-            params["_meta"] = json!({
+            let mut meta = json!({
                 "io.modelcontextprotocol/protocolVersion": NEW,
                 "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
                 "io.modelcontextprotocol/clientCapabilities": {},
             });
+            let given = params["_meta"].as_object().cloned().unwrap_or_default();
+            meta.as_object_mut().expect("an object").extend(given);
+            params["_meta"] = meta;
         }
         json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
     }
@@ -111,7 +114,7 @@ impl<'w> Client<'w> {
         let Some(message) = message else { return ask };
         if self.version == NEW {
             ask = ask.header("mcp-method", message["method"].as_str().unwrap_or("none"));
-            let name = ["name", "uri"].into_iter().find_map(|field| message["params"][field].as_str());
+            let name = ["name", "uri", "taskId"].into_iter().find_map(|field| message["params"][field].as_str());
             ask = name.into_iter().fold(ask, |ask, name| ask.header("mcp-name", name));
         }
         ask.json(message)

@@ -108,7 +108,7 @@ async fn a_client_that_hangs_up_in_the_middle_of_a_call_leaves_nothing_behind() 
 }
 
 /// A value that no schema asks for.
-fn odd(random: &mut Random, depth: usize) -> Value {
+pub(super) fn odd(random: &mut Random, depth: usize) -> Value {
     match random.below(if depth > 3 { 8 } else { 10 }) {
         0 => Value::Null,
         1 => json!(random.once_in(2)),
@@ -148,7 +148,9 @@ async fn no_message_is_answered_with_a_500_and_no_error_repeats_what_was_sent() 
         "prompts/get",
         "completion/complete",
         "logging/setLevel",
+        "tasks/cancel",
         "tasks/get",
+        "tasks/update",
         "notifications/cancelled",
         "notifications/initialized",
         "notifications/progress",

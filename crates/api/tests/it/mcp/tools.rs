@@ -124,7 +124,8 @@ async fn the_server_says_what_it_is_and_what_its_tool_may_do() {
     let about = client.result("server/discover", json!({})).await;
     assert_eq!(
         about["capabilities"],
-        json!({"tools": {}, "completions": {}, "prompts": {}, "resources": {"subscribe": true, "listChanged": true}})
+        json!({"tools": {}, "completions": {}, "prompts": {}, "resources": {"subscribe": true, "listChanged": true},
+            "extensions": {"io.modelcontextprotocol/tasks": {}}})
     );
     let versions = about["supportedVersions"].as_array().expect("versions");
     assert!(ALL.iter().all(|version| versions.contains(&json!(version))), "{versions:?}");

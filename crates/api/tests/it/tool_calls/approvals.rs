@@ -173,3 +173,54 @@ async fn whoever_decides_for_others_sees_what_is_for_shared_machines_and_nobodys
     world.get(&path(&own)).by(&owner).send().await.refused(404, "APPROVAL_NOT_FOUND");
     world.get(&path(&shared)).by(&owner).send().await.ok();
 }
+
+#[tokio::test]
+async fn an_answer_that_is_sent_again_under_its_key_is_the_same_answer() {
+    let world = World::new().await;
+    let bench = Bench::new(&world).await;
+    for decision in ["approve", "reject"] {
+        let call = bench.waiting_write("a").await;
+        let path = format!("/my/projects/garden/approvals/{}/{decision}", call["approval_id"].as_str().unwrap());
+        let send = |body: Value| world.post(&path, &body).by(&bench.owner).header("idempotency-key", decision).send();
+        let first = send(json!({})).await.ok();
+        assert_eq!(send(json!({})).await.ok(), first);
+        bench.answer(&bench.owner, &call, decision, &json!({})).await.refused(409, "ALREADY_DECIDED");
+        let field = if decision == "approve" { "digest" } else { "reason" };
+        send(json!({field: "another"})).await.refused(422, "IDEMPOTENCY_MISMATCH");
+    }
+    // A refusal is an answer, too.
+    let call = bench.waiting_write("a").await;
+    let path = format!("/my/projects/garden/approvals/{}/approve", call["approval_id"].as_str().unwrap());
+    let wrong = json!({"digest": "0".repeat(64)});
+    for _ in 0..2 {
+        let ask = world.post(&path, &wrong).by(&bench.owner).header("idempotency-key", "wrong");
+        ask.send().await.refused(409, "DIGEST_MISMATCH");
+    }
+    bench.approve(&call).await;
+}
+
+#[tokio::test]
+async fn answers_to_several_are_given_once_under_their_key() {
+    let world = World::new().await;
+    let bench = Bench::new(&world).await;
+    let (first, second, third) =
+        (bench.waiting_write("a").await, bench.waiting_write("b").await, bench.waiting_write("c").await);
+    bench.approve(&first).await;
+    let ids = json!([first["approval_id"], second["approval_id"], "apr_none", "nonsense"]);
+    let send = |ids: &Value| {
+        let body = json!({"ids": ids, "decision": "approve"});
+        world.post("/my/approvals/decide", &body).by(&bench.owner).header("idempotency-key", "k").send()
+    };
+    let decided = send(&ids).await.ok();
+    let codes: Vec<&Value> = decided["items"].as_array().unwrap().iter().map(|item| &item["error"]["code"]).collect();
+    assert_eq!(
+        codes,
+        [&json!("ALREADY_DECIDED"), &Value::Null, &json!("APPROVAL_NOT_FOUND"), &json!("APPROVAL_NOT_FOUND")]
+    );
+    assert_eq!(decided["items"][1]["status"], "approved");
+    assert_eq!(send(&ids).await.ok(), decided);
+    send(&json!([third["approval_id"]])).await.refused(422, "IDEMPOTENCY_MISMATCH");
+    assert_eq!(bench.call(&third).await["status"], "waiting_approval");
+    let told = bench.actions().await.iter().filter(|action| *action == "tool_call.approve").count();
+    assert_eq!(told, 2);
+}

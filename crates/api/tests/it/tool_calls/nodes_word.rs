@@ -90,3 +90,22 @@ async fn a_node_hears_of_what_it_is_to_do_and_of_nothing_else() {
         }
     }
 }
+
+#[tokio::test]
+async fn what_a_node_says_in_a_code_of_its_own_keeps_its_meaning() {
+    let world = World::new().await;
+    let bench = Bench::new(&world).await;
+    let call = bench.execute("tool_read_file", json!({"path": "a"})).await.ok();
+    let refused = |code: &str| json!({"attempt": 1, "status": "refused", "reason": {"code": code, "message": "no"}});
+    for bad in ["", "no code", "A\nB", &"A".repeat(65)] {
+        bench.node.say(&call, "result", &refused(bad)).await.refused(400, "INVALID_REQUEST");
+    }
+    bench.node.say(&call, "result", &refused("LINK_REFUSED")).await.ok();
+    let reason = bench.call(&call).await["reason"].clone();
+    assert_eq!((&reason["code"], &reason["message"]), (&json!("NODE_REFUSED"), &json!("LINK_REFUSED: no")));
+    let call = bench.execute("tool_delete_file", json!({"path": "a"})).await.ok();
+    let preview = json!({"refusal": {"code": "FILE_NOT_FOUND", "message": "no such file"}});
+    let call = bench.node.preview(&call, &preview).await.ok();
+    assert_eq!((&call["status"], &call["reason"]["code"]), (&json!("invalid"), &json!("NODE_REFUSED")));
+    assert_eq!(call["reason"]["message"], "FILE_NOT_FOUND: no such file");
+}

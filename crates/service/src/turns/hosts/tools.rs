@@ -32,7 +32,7 @@ impl Host {
     pub(super) async fn offered(&self) -> Result<Vec<Tool>> {
         let ctx = self.acting_now().await?;
         let mut names = platform_tools::of_own_agent(&ctx).await?;
-        names.extend(tool_calls::of_own_agent(&ctx).await?);
+        names.extend(tool_calls::of_own_agent(&ctx).await?.tools.into_iter().map(NodeTool::as_str));
         Ok(DESCRIBED.iter().filter(|tool| names.contains(&tool.name.as_str())).cloned().collect())
     }
 
