@@ -36,6 +36,15 @@ pub struct Approval {
     /// Where the node found the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
+    /// Where the path leads behind links, as the node found it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Where the program would be started, below the node's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Names of the variables that the program would see.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<String>,
     /// Whether the node could say beforehand what it would do.
     pub previewed: bool,
     /// `pending`, `approved`, `rejected`, `expired` or `cancelled`.
@@ -158,6 +167,9 @@ impl Approval {
             expires_at: approval.expires_at,
             diff: preview.and_then(|preview| preview.diff.as_deref()).map(shown),
             program: preview.and_then(|preview| preview.program.clone()),
+            path: preview.and_then(|preview| preview.path.clone()),
+            cwd: preview.and_then(|preview| preview.cwd.clone()),
+            environment: preview.map(|preview| preview.environment.clone()).unwrap_or_default(),
             previewed: preview.is_some(),
             status: approval.status.as_str().to_owned(),
             decided_by: decided.and_then(|decided| decided.by.as_ref()).map(|user| user.as_str().to_owned()),
