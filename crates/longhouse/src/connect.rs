@@ -2,6 +2,7 @@
 
 mod houses;
 mod identities;
+mod kept;
 mod lines;
 mod undoing;
 
