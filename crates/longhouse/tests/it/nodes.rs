@@ -170,13 +170,16 @@ async fn an_agent_writes_a_file_after_its_person_agreed_although_the_server_was_
         let asked = pending().unwrap();
         assert_eq!((&asked["risk"]["level"], &asked["on_behalf_of"]), (&json!("MEDIUM"), &json!("usr_owner")));
         assert!(asked["diff"].as_str().unwrap().contains("+hello"), "{asked}");
+        let task = format!("/my/projects/alpha/tasks/{}", sent["task_id"].as_str().unwrap());
+        let is = |status: &str| scene.door().get(&task).is_ok_and(|task| task["status"] == status);
+        // Somebody is asked a moment before the turn is put aside; cut off in that moment, it would be told as interrupted.
+        until("the turn waits", &scene, || is("waiting"));
         server.kill();
         let server = scene.serve();
         assert_eq!(pending().unwrap()["id"], asked["id"], "the same question");
         assert!(!scene.root().join("notes/today.md").exists());
         scene.approve_all();
-        let task = format!("/my/projects/alpha/tasks/{}", sent["task_id"].as_str().unwrap());
-        until("the turn goes on", &scene, || scene.door().get(&task).is_ok_and(|task| task["status"] == "completed"));
+        until("the turn goes on", &scene, || is("completed"));
         assert_eq!(lines(&scene.root().join("notes/today.md")), ["hello"]);
         let history = scene.door().get("/sessions/s/messages").unwrap();
         assert_eq!(history["items"].as_array().unwrap().last().unwrap()["content"], "It is written.");
