@@ -6,9 +6,9 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(30);
 const WIDTH: usize = 100;
 const HEIGHT: usize = 30;
 
@@ -40,10 +40,14 @@ impl<R: Read + Send + 'static> Heard<R> {
     /// Waits until what was heard is so.
     #[track_caller]
     pub(super) fn until_so(&mut self, what: &str, is_so: impl Fn(&str) -> bool) {
+        // A screen that shows the time is never silent.
+        let deadline = Instant::now() + PATIENCE;
         while !is_so(&self.text) {
-            match self.pieces.recv_timeout(PATIENCE) {
+            match self.pieces.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(piece) => self.text.push_str(&String::from_utf8_lossy(&piece)),
-                Err(why) => panic!("`{what}` was never shown, {why}: {}\n{}", self.text, shown(&self.text).join("\n")),
+                Err(why) => {
+                    panic!("`{what}` was never shown, {why}: {}\n{}", self.text, shown(&self.text).join("\n"))
+                }
             }
         }
     }

@@ -65,7 +65,11 @@ fn set_hook(before: &Hook, events: UnboundedSender<Event>) {
         if std::thread::current().id() == own {
             put_back();
             before(panic);
-        } else if events.send(Event::Note(format!("something went wrong inside: {panic}"))).is_err() {
+            return;
+        }
+        let why = panic.payload_as_str().unwrap_or_default();
+        let place = panic.location().map(|place| format!(" ({place})")).unwrap_or_default();
+        if events.send(Event::Note(format!("something went wrong inside: {why}{place}"))).is_err() {
             output::say(&panic.to_string());
         }
     }));
