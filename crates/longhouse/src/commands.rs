@@ -2,7 +2,7 @@
 
 mod addresses;
 mod agents;
-mod approvals;
+pub(crate) mod approvals;
 mod audit;
 mod chat;
 mod config;

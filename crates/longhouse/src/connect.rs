@@ -1,8 +1,11 @@
 //! `longhouse connect`: the node on a person's machine, and its connection to a house.
 
+mod greetings;
 mod houses;
 mod identities;
+mod kept;
 mod lines;
+mod screen;
 mod undoing;
 
 pub(crate) use undoing::run as undo;
@@ -15,7 +18,7 @@ use anyhow::{Context, Result, bail};
 use houses::Connection;
 use identities::Identity;
 use node::commands::Launcher;
-use node::{Daemon, Hands, Setup, StateDirectory, Vetoes};
+use node::{Daemon, Hands, News, Setup, StateDirectory, Vetoes};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -42,7 +45,34 @@ pub(crate) fn become_program_if_told() -> Option<ExitCode> {
     }
 }
 
+/// What whoever watches is told.
+#[derive(Debug)]
+enum Notice {
+    /// The house knows this node.
+    LetIn,
+    /// It hears what there is to do.
+    Connected,
+    /// It does not, and why; it tries again.
+    Away(String),
+    News(Box<News>),
+}
+
+/// A node before it begins.
+struct Start<'a> {
+    place: &'a Place,
+    options: &'a Connect,
+    server: String,
+    root: PathBuf,
+    state: StateDirectory,
+    identity: Identity,
+    connection: Connection,
+    hands: Hands,
+}
+
 pub(crate) async fn run(place: &Place, options: &Connect) -> Result<ExitCode> {
+    if options.tui {
+        screen::require_terminal()?;
+    }
     let server = place.server.clone().unwrap_or_else(|| SERVER.to_owned());
     let root = options.root.canonicalize().with_context(|| format!("there is no folder {}", options.root.display()))?;
     let state = StateDirectory::open(&state_dir(options, &server, &root)?)?;
@@ -55,19 +85,43 @@ pub(crate) async fn run(place: &Place, options: &Connect) -> Result<ExitCode> {
         None => identities::pair(&address, place, options, &root, &state).await?,
     };
     let connection = Connection::new(address, identity.clone());
-    sign_in(&connection).await?;
     let hands = open_hands(options, &root, &state, &identity)?;
-    lines::greet(&identity, &root, &hands, options);
-    let daemon = Daemon::new(connection.clone(), hands, now, lines::tell);
-    let daemon = Arc::new(if options.ask_locally { daemon.asking(lines::ask) } else { daemon });
-    let working = tokio::spawn(daemon.clone().run());
-    tokio::select! {
-        ended = listen(&connection, || daemon.ring()) => ended?,
-        ended = undoing::answer(&state, daemon.clone()) => ended?,
-        ended = tokio::signal::ctrl_c() => ended.context("cannot wait for Ctrl-C")?,
+    let start = Start { place, options, server, root, state, identity, connection, hands };
+    if options.tui {
+        screen::run(start).await?;
+    } else {
+        run_quietly(start).await?;
     }
-    working.abort();
     Ok(ExitCode::SUCCESS)
+}
+
+/// With a line for each call.
+async fn run_quietly(start: Start<'_>) -> Result<()> {
+    let Start { options, root, state, identity, connection, hands, .. } = start;
+    let greeting = greetings::greeting(&identity, &root, &hands, options);
+    let tell = move |notice| lines::tell(&greeting, notice);
+    let daemon = Daemon::new(connection.clone(), hands, now, |news| lines::tell_news(&news));
+    let daemon = Arc::new(if options.ask_locally { daemon.asking(lines::ask) } else { daemon });
+    tokio::select! {
+        ended = work(&connection, &state, &daemon, tell) => ended,
+        ended = tokio::signal::ctrl_c() => ended.context("cannot wait for Ctrl-C"),
+    }
+}
+
+/// All that a node does. Ends when the house does not want it any more.
+async fn work(
+    connection: &Connection,
+    state: &StateDirectory,
+    daemon: &Arc<Daemon<Connection>>,
+    tell: impl Fn(Notice),
+) -> Result<()> {
+    sign_in(connection, &tell).await?;
+    tell(Notice::LetIn);
+    tokio::select! {
+        () = daemon.clone().run() => Ok(()),
+        ended = listen(connection, || daemon.ring(), &tell) => ended,
+        ended = undoing::answer(state, daemon.clone()) => ended,
+    }
 }
 
 // A node has no `Ctx`: it is a process of its own.
@@ -105,13 +159,11 @@ fn states() -> Result<PathBuf> {
 }
 
 /// A house that is away for a moment is waited for; one that says no is not.
-async fn sign_in(connection: &Connection) -> Result<()> {
+async fn sign_in(connection: &Connection, tell: &impl Fn(Notice)) -> Result<()> {
     let mut pause = BACKOFF_FIRST;
     loop {
         match connection.sign_in().await {
-            Err(error) if !error.is::<Refused>() => {
-                lines::say(&format!("{error:#}; trying again in {} s", pause.as_secs().max(1)));
-            }
+            Err(error) if !error.is::<Refused>() => tell(again(&error, pause)),
             outcome => return outcome,
         }
         tokio::time::sleep(pause).await;
@@ -120,12 +172,13 @@ async fn sign_in(connection: &Connection) -> Result<()> {
 }
 
 /// Hears of what there is to do, and comes back when the stream is cut. Ends when the house does not want this node any more.
-async fn listen(connection: &Connection, ring: impl Fn()) -> Result<()> {
+async fn listen(connection: &Connection, ring: impl Fn(), tell: &impl Fn(Notice)) -> Result<()> {
     let mut pause = BACKOFF_FIRST;
     loop {
         match connection.stream().await {
             Ok(body) => {
                 pause = BACKOFF_FIRST;
+                tell(Notice::Connected);
                 // Whatever was said while nobody listened.
                 ring();
                 let mut events = Events::new(body);
@@ -135,14 +188,18 @@ async fn listen(connection: &Connection, ring: impl Fn()) -> Result<()> {
                         ring();
                     }
                 }
-                lines::say("the connection was cut; trying again");
+                tell(Notice::Away("the connection was cut; trying again".to_owned()));
             }
             Err(error) if is_shut_out(&error) => return Err(error).context("this machine was removed: pair it anew"),
-            Err(error) => lines::say(&format!("{error:#}; trying again in {} s", pause.as_secs().max(1))),
+            Err(error) => tell(again(&error, pause)),
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(BACKOFF_SLOWEST);
     }
+}
+
+fn again(error: &anyhow::Error, pause: Duration) -> Notice {
+    Notice::Away(format!("{error:#}; trying again in {} s", pause.as_secs().max(1)))
 }
 
 fn is_shut_out(error: &anyhow::Error) -> bool {

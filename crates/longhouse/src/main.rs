@@ -53,7 +53,7 @@ fn main() -> ExitCode {
 fn watch_and_run(cli: cli::Cli, runtime: &Runtime) -> anyhow::Result<ExitCode> {
     let serving = matches!(cli.command, cli::Command::Serve(_));
     let traces = if serving { Traces::asked_for(runtime.handle())? } else { None };
-    settings::start_logging(serving, traces.as_ref());
+    settings::start_logging(&cli.command, traces.as_ref());
     let outcome = runtime.block_on(commands::run(cli));
     traces.into_iter().for_each(Traces::finish);
     outcome

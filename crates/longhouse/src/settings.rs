@@ -1,6 +1,6 @@
 //! What the environment and the flags say, made into what the rooms need.
 
-use crate::cli::{Place, Serve};
+use crate::cli::{Command, Place, Serve};
 use crate::config::{self, KnownPeople, ProcessSettings};
 use crate::output;
 use crate::traces::Traces;
@@ -16,20 +16,21 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// Logs go to standard error: results alone belong on standard output.
-pub(crate) fn start_logging(serving: bool, traces: Option<&Traces>) {
-    let default = if serving { "info" } else { "warn" };
-    let wanted = std::env::var("LONGHOUSE_LOG").unwrap_or_else(|_| default.to_owned());
+pub(crate) fn start_logging(command: &Command, traces: Option<&Traces>) {
+    let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let default = if matches!(command, Command::Serve(_)) { "info" } else { "warn" };
+    let wanted = match command {
+        // A line of the log would lie across the screen.
+        Command::Connect(options) if options.tui && is_terminal => "off".to_owned(),
+        _ => std::env::var("LONGHOUSE_LOG").unwrap_or_else(|_| default.to_owned()),
+    };
     let filter = tracing_subscriber::EnvFilter::try_new(without_mcp_library(&wanted));
     let filter = filter.unwrap_or_else(|_| without_mcp_library(default).into());
     let logger = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
     // A line that cannot be written would be complained about where it could not be written, and panic.
     let logger = logger.log_internal_errors(false);
     let json = std::env::var("LONGHOUSE_LOG_FORMAT").is_ok_and(|format| format == "json");
-    let logger = if json {
-        logger.json().boxed()
-    } else {
-        logger.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).boxed()
-    };
+    let logger = if json { logger.json().boxed() } else { logger.with_ansi(is_terminal).boxed() };
     let heard = tracing_subscriber::registry().with(logger.with_filter(filter));
     match traces {
         Some(traces) => heard.with(traces.layer()).init(),

@@ -28,7 +28,8 @@ pub(crate) fn lines() -> mpsc::Receiver<Line> {
     receiver
 }
 
-fn next(input: &mut impl BufRead) -> Option<Line> {
+/// The next line; none at the end, and where nothing can be read.
+pub(crate) fn next(input: &mut impl BufRead) -> Option<Line> {
     let mut bytes = Vec::new();
     let count = input.by_ref().take(LONGEST).read_until(b'\n', &mut bytes).ok()?;
     if count == 0 {

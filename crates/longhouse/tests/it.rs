@@ -21,9 +21,11 @@ mod it {
     mod policy;
     mod projects;
     mod records;
+    mod screens;
     mod slow_readers;
     mod small_disk;
     mod streams;
+    mod terminals;
     mod traces;
     mod webhooks;
     mod workspaces;

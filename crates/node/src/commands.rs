@@ -81,6 +81,8 @@ impl Launcher {
 /// What the kernel does for us beyond what we insist on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Confinement {
+    /// The version of Landlock that is in force.
+    pub landlock: u32,
     /// TCP is refused by Landlock too, not only by the filter of system calls.
     pub tcp_rules: bool,
     /// Signals reach only the command's own processes by Landlock; otherwise it can send none.
@@ -110,7 +112,7 @@ impl Runner {
         // What a crash left: the processes that used it are gone or confined to it.
         std::fs::remove_dir_all(&runs).map_err(Error::io("removing what old commands left"))?;
         directories::private_directory(&runs)?;
-        let confinement = Confinement { tcp_rules: false, scopes: false, counts_processes: false };
+        let confinement = Confinement { landlock: 0, tcp_rules: false, scopes: false, counts_processes: false };
         let mut runner = Self { root: root.clone(), runs, launcher, programs: Programs::system(), limits, confinement };
         runner.confinement = runner.probe()?;
         Ok(runner)
@@ -118,6 +120,10 @@ impl Runner {
 
     pub fn confinement(&self) -> Confinement {
         self.confinement
+    }
+
+    pub fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// Starts the command. It ends with what is returned.

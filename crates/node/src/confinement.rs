@@ -112,12 +112,12 @@ fn become_program(order: &Order, mut report: &File) -> Result<Infallible> {
     let root = order.root.open()?;
     limits::drop_capabilities()?;
     end_with(order.daemon)?;
-    rules::restrict_files(&root, &order.home)?;
+    let landlock = rules::restrict_files(&root, &order.home)?;
     let (tcp_rules, scopes) = rules::restrict_the_rest(order.network)?;
     drop(root);
     filters::apply(order.network, scopes)?;
-    let confinement = Confinement { tcp_rules, scopes, counts_processes: limits::counts_processes() };
-    writeln!(report, "{CONFINED} {tcp_rules} {scopes} {}", confinement.counts_processes)
+    let confinement = Confinement { landlock, tcp_rules, scopes, counts_processes: limits::counts_processes() };
+    writeln!(report, "{CONFINED} {landlock} {tcp_rules} {scopes} {}", confinement.counts_processes)
         .map_err(Error::io("reporting"))?;
     let mut command = Command::new(&order.program);
     let error = command.arg0(&order.name).args(&order.args).stdin(Stdio::null()).exec();
@@ -158,7 +158,7 @@ impl Report {
         let text = std::fs::read_to_string(path).map_err(Error::io("reading the report"))?;
         let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
         let words: Vec<&str> = first.split(' ').collect();
-        let [CONFINED, tcp_rules, scopes, counts_processes] = words[..] else {
+        let [CONFINED, landlock, tcp_rules, scopes, counts_processes] = words[..] else {
             let silent = text.is_empty();
             return Ok(Self::NotConfined(if silent { "the helper said nothing".to_owned() } else { text }));
         };
@@ -166,8 +166,11 @@ impl Report {
             return Ok(Self::NotStarted(rest.to_owned()));
         }
         let is = |word: &str| word == "true";
-        let confinement =
-            Confinement { tcp_rules: is(tcp_rules), scopes: is(scopes), counts_processes: is(counts_processes) };
-        Ok(Self::Confined(confinement))
+        Ok(Self::Confined(Confinement {
+            landlock: landlock.parse().unwrap_or_default(),
+            tcp_rules: is(tcp_rules),
+            scopes: is(scopes),
+            counts_processes: is(counts_processes),
+        }))
     }
 }

@@ -1,11 +1,11 @@
 //! The loop of a node: look at what there is, do it, tell how it ended. What the house says in between is a hint; what counts is
 //! what it answers when it is asked.
 
-use crate::hands::{Hands, Outcome};
+use crate::hands::{Hands, Outcome, Question};
 use crate::houses::{House, HouseError};
 use crate::journal::Step;
 use domain::times::Timestamp;
-use protocol::tool_calls::{AcceptCall, CallResult, Preview, ToolCall};
+use protocol::tool_calls::{AcceptCall, CallResult, ToolCall};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub enum News {
 }
 
 /// Somebody at the machine says whether a call may be made.
-type Ask = Box<dyn Fn(&ToolCall, &Preview) -> bool + Send + Sync>;
+type Ask = Box<dyn Fn(&Question) -> bool + Send + Sync>;
 
 pub struct Daemon<H> {
     house: H,
@@ -54,7 +54,7 @@ impl<H: House> Daemon<H> {
 
     /// The same, and its person is asked here, too.
     #[must_use]
-    pub fn asking(self, ask: impl Fn(&ToolCall, &Preview) -> bool + Send + Sync + 'static) -> Self {
+    pub fn asking(self, ask: impl Fn(&Question) -> bool + Send + Sync + 'static) -> Self {
         Self { ask: Some(Box::new(ask)), ..self }
     }
 
@@ -163,7 +163,7 @@ impl<H: House> Daemon<H> {
     fn may_be_done(&self, call: &ToolCall) -> Result<(), Outcome> {
         let Some(ask) = &self.ask else { return Ok(()) };
         match self.hands.question(call) {
-            Some(found) if !ask(call, &found) => {
+            Some(question) if !ask(&question) => {
                 Err(Outcome::refused_here("somebody at this machine said no".to_owned()))
             }
             _ => Ok(()),

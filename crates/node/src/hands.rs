@@ -2,7 +2,7 @@
 //! speaks to anybody.
 
 use crate::checks::{self, Identity, Vetoes, starts_from_what_was_shown};
-use crate::commands::{Launcher, RunCommand, Runner};
+use crate::commands::{Confinement, Launcher, RunCommand, Runner};
 use crate::confinement::Limits;
 use crate::files::{EditFile, ListDirectory, WriteFile, WriteMode};
 use crate::journal::{AfterCrash, Call, Effect, Journal, Step};
@@ -66,6 +66,17 @@ fn object(value: &impl Serialize) -> Map<String, Value> {
     }
 }
 
+/// What a person at this machine is asked about a call.
+#[derive(Debug, Clone)]
+pub struct Question {
+    pub call: ToolCall,
+    /// What it would do, as this node finds it now.
+    pub found: Preview,
+    /// By this node's own judgement, and why.
+    pub risk: Risk,
+    pub reasons: Vec<String>,
+}
+
 /// How a node was set up.
 pub struct Setup<'a> {
     pub root: &'a Path,
@@ -105,9 +116,9 @@ impl Hands {
         Ok(Self { files, runner, journal: Mutex::new(journal), undo: Mutex::new(undo), identity, vetoes })
     }
 
-    /// Why no commands are run here, if so.
-    pub fn commands_are_off(&self) -> Option<&str> {
-        self.runner.as_ref().err().map(String::as_str)
+    /// What holds for commands here, or why there are none.
+    pub fn commands(&self) -> std::result::Result<(Confinement, Limits), &str> {
+        self.runner.as_ref().map(|runner| (runner.confinement(), runner.limits())).map_err(String::as_str)
     }
 
     fn journal(&self) -> MutexGuard<'_, Journal> {
@@ -154,11 +165,17 @@ impl Hands {
 
     /// What a person at this machine is to be asked about a call: none for a look. By this node's own judgement, of what it
     /// finds itself; the server has no say in it.
-    pub(crate) fn question(&self, call: &ToolCall) -> Option<Preview> {
-        let own = self.preview(call);
-        let known = Known { exists: own.exists, resolved: own.path.as_deref(), ..Known::default() };
-        let risk = checks::request_of(call).map(|request| assess(&request, known).risk);
-        (!matches!(risk, Ok(Risk::Low))).then_some(own)
+    pub(crate) fn question(&self, call: &ToolCall) -> Option<Question> {
+        let found = self.preview(call);
+        let known = Known { exists: found.exists, resolved: found.path.as_deref(), ..Known::default() };
+        let (risk, reasons) = match checks::request_of(call) {
+            Ok(request) => {
+                let assessment = assess(&request, known);
+                (assessment.risk, assessment.reasons)
+            }
+            Err(fault) => (Risk::High, vec![fault.message]),
+        };
+        (risk != Risk::Low).then(|| Question { call: call.clone(), found, risk, reasons })
     }
 
     /// The same checks once more, for a call that is gone on with.

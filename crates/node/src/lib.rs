@@ -28,7 +28,7 @@ pub use daemon::{Daemon, News};
 pub use directories::StateDirectory;
 pub use errors::{Error, Failure, Fault, Result};
 pub use files::Files;
-pub use hands::{Hands, Outcome, Setup};
+pub use hands::{Hands, Outcome, Question, Setup};
 pub use hashes::Sha256;
 pub use houses::{House, HouseError};
 pub use marks::Mark;

@@ -40,7 +40,7 @@ pub(super) async fn visible_to(asker: &Asker) -> service::Result<Vec<Tool>> {
 
 fn on_node(tool: NodeTool, nodes: &[String]) -> Tool {
     let mut schema = tool_schemas::node::of(tool);
-    add(&mut schema.input, "wait_s", wait_property("as long as your client waits"));
+    add(&mut schema.input, "wait_s", wait_property("50"));
     let mut addition = "\n\nThis is done on the person's own machine. The person may be asked first, and the call waits for \
         them. If status is waiting_approval or otherwise no end, do not call again: ask tool_call_status with the call_id."
         .to_owned();
@@ -113,7 +113,7 @@ async fn make(
     let proposed = tool_calls::execute_as_own_agent(&asker.ctx, wish).await?;
     let wait = Wait { asker, asked, proposed };
     let takes_tasks = tasks::are_known_to(asked);
-    let default = if takes_tasks { TASK_AFTER } else { TOLD_LONGEST };
+    let default = if takes_tasks { TASK_AFTER } else { SILENT_LONGEST };
     let Some(call) = wait.at_most(wanted.unwrap_or(default)).await? else {
         tool_calls::withdraw(&asker.ctx, &wait.proposed).await?;
         return Err(left(&wait.proposed).into());

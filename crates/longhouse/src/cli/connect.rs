@@ -11,9 +11,10 @@ Examples:
   longhouse connect --server https://house.example --project alpha --root ~/work/alpha
   longhouse connect --project home --root . --token-file token     paired without asking
   longhouse connect --project alpha --root . --read-only           look, and change nothing
+  longhouse connect --project alpha --root . --tui                 answer with y and n beside the diff
 
 Agents of the project may then read and list what is in the folder; before they change something or run a command you are
-asked (`longhouse approvals watch`). Nothing outside the folder can be reached. It opens no port.")]
+asked (`--tui`, or `longhouse approvals watch`). Nothing outside the folder can be reached. It opens no port.")]
 pub(crate) struct Connect {
     /// The project whose agents may ask, by id or name
     #[arg(short, long, env = "LONGHOUSE_PROJECT", required_unless_present = "workspace")]
@@ -42,6 +43,9 @@ pub(crate) struct Connect {
     /// Ask at this terminal, too, before anything is changed or run
     #[arg(long)]
     pub(crate) ask_locally: bool,
+    /// A full screen: what waits for your answer with its diff, and what happens here
+    #[arg(long)]
+    pub(crate) tui: bool,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -1,4 +1,4 @@
-//! One request over one connection: TCP, TLS or a socket.
+//! Requests over connections: TCP, TLS or a socket. Mostly one over each.
 
 use super::claims::{self, OwnAgent};
 use crate::cli::Place;
@@ -14,6 +14,9 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
+
+/// The near end of a connection.
+pub(crate) type Sender = http1::SendRequest<Body>;
 
 /// Where an HTTP server is, and whether it is spoken to in secret.
 #[derive(Clone)]
@@ -36,22 +39,34 @@ impl Address {
         Ok(Self { host, port: uri.port_u16().unwrap_or(default_port), tls })
     }
 
-    pub(crate) async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>> {
+    #[cfg(test)]
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// A request over a connection of its own.
+    pub(crate) async fn send(&self, request: Request<Body>) -> Result<Response<Body>> {
+        let request = self.addressed(request)?;
+        exchange(self.connect().await?, request).await
+    }
+
+    /// The request with the name of its server.
+    pub(crate) fn addressed(&self, mut request: Request<Body>) -> Result<Request<Body>> {
         let host = HeaderValue::from_str(&format!("{}:{}", self.host, self.port))?;
         request.headers_mut().insert(header::HOST, host);
+        Ok(request)
+    }
+
+    pub(crate) async fn connect(&self) -> Result<Sender> {
         let place = (self.host.trim_matches(['[', ']']), self.port);
         let stream =
             TcpStream::connect(place).await.with_context(|| format!("cannot reach {}:{}", self.host, self.port))?;
         stream.set_nodelay(true)?;
         match &self.tls {
-            None => exchange(stream, request).await,
+            None => sender(stream).await,
             Some(connector) => {
                 let name = ServerName::try_from(place.0.to_owned()).context("the server's name cannot be checked")?;
-                exchange(
-                    connector.connect(name, stream).await.context("the server's certificate is not trusted")?,
-                    request,
-                )
-                .await
+                sender(connector.connect(name, stream).await.context("the server's certificate is not trusted")?).await
             }
         }
     }
@@ -114,16 +129,20 @@ fn connector(ca_file: Option<&Path>) -> Result<TlsConnector> {
 
 pub(super) async fn through_socket(path: &Path, request: Request<Body>) -> Result<Response<Body>> {
     let stream = UnixStream::connect(path).await.context("the server on this machine has gone")?;
-    exchange(stream, request).await
+    exchange(sender(stream).await?, request).await
 }
 
-async fn exchange<S>(stream: S, request: Request<Body>) -> Result<Response<Body>>
+async fn sender<S>(stream: S) -> Result<Sender>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    // Ends by itself with the answer's last byte.
+    let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    // Ends by itself when the sender is gone and the last answer was read.
     tokio::spawn(connection);
+    Ok(sender)
+}
+
+async fn exchange(mut sender: Sender, request: Request<Body>) -> Result<Response<Body>> {
     let response = sender.send_request(request).await.context("the server closed the connection")?;
     Ok(response.map(Body::new))
 }

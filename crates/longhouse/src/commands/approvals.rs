@@ -54,7 +54,12 @@ pub(super) async fn run(client: &Client, json: bool, command: Approvals) -> Resu
 
 async fn decide(client: &Client, actor: &Actor, asked: &Value, decision: &str, body: &Value) -> Result<Value> {
     let text = |name: &str| asked[name].as_str().unwrap_or_default();
-    client.post(actor, &path(&["my", "projects", text("project"), "approvals", text("id"), decision], &[]), body).await
+    client.post(actor, &deciding(text("project"), text("id"), decision), body).await
+}
+
+/// Where an answer goes.
+pub(crate) fn deciding(project: &str, id: &str, decision: &str) -> String {
+    path(&["my", "projects", project, "approvals", id, decision], &[])
 }
 
 /// Those that wait already, and then each as it comes.

@@ -1,10 +1,11 @@
 //! The house of a node, over HTTP.
 
 use super::identities::{self, Identity};
+use super::kept::Kept;
 use crate::client::wire::Address;
 use crate::client::{Refused, refusal};
 use anyhow::{Context, Result};
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
 use node::{House, HouseError};
@@ -23,21 +24,21 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(super) struct Connection(Arc<Parts>);
 
 struct Parts {
-    address: Address,
+    kept: Kept,
     identity: Identity,
     token: Mutex<Option<HeaderValue>>,
 }
 
 impl Connection {
     pub(super) fn new(address: Address, identity: Identity) -> Self {
-        Self(Arc::new(Parts { address, identity, token: Mutex::default() }))
+        Self(Arc::new(Parts { kept: Kept::new(address, super::now), identity, token: Mutex::default() }))
     }
 
     /// Gets a token for the key.
     pub(super) async fn sign_in(&self) -> Result<()> {
         let (node, key) = (Some(self.0.identity.node.clone()), Some(self.0.identity.key.clone()));
         let (_, pairing) =
-            identities::ask(&self.0.address, &PairNode { node, key, ..PairNode::default() }, None).await?;
+            identities::ask(self.0.kept.address(), &PairNode { node, key, ..PairNode::default() }, None).await?;
         let token = pairing.token.context("the house let it in without a token")?;
         let mut value = HeaderValue::from_str(&format!("Bearer {token}"))?;
         value.set_sensitive(true);
@@ -45,23 +46,38 @@ impl Connection {
         Ok(())
     }
 
-    /// What is to be heard of the calls of this node.
+    /// What is to be heard of the calls of this node, over a connection of its own.
     pub(super) async fn stream(&self) -> Result<Body> {
-        let response = self.send(Method::GET, "/my/events", None).await?;
-        Ok(response.into_body())
+        let opened = tokio::time::timeout(PATIENCE, self.signed(Method::GET, "/my/events", None, Kept::open)).await;
+        let response = opened.context("the house did not answer in time")??;
+        if response.status().is_success() {
+            return Ok(response.into_body());
+        }
+        let status = response.status();
+        let bytes = response.into_body().collect().await.context("the answer was cut off")?.to_bytes();
+        Err(refusal(status, &serde_json::from_slice(&bytes).unwrap_or_default()))
     }
 
     /// Sends a request; one whose token has run out is sent again with a new one.
-    async fn send(&self, method: Method, path: &str, body: Option<&[u8]>) -> Result<Response<Body>> {
-        let response = self.send_once(&method, path, body).await?;
+    async fn signed<'a, B, F>(
+        &'a self,
+        method: Method,
+        path: &str,
+        body: Option<Bytes>,
+        send: fn(&'a Kept, Request<Bytes>) -> F,
+    ) -> Result<Response<B>>
+    where
+        F: Future<Output = Result<Response<B>>>,
+    {
+        let response = send(&self.0.kept, self.request(&method, path, body.clone())?).await?;
         if response.status() != StatusCode::UNAUTHORIZED {
-            return good(response).await;
+            return Ok(response);
         }
         self.sign_in().await?;
-        good(self.send_once(&method, path, body).await?).await
+        send(&self.0.kept, self.request(&method, path, body)?).await
     }
 
-    async fn send_once(&self, method: &Method, path: &str, body: Option<&[u8]>) -> Result<Response<Body>> {
+    fn request(&self, method: &Method, path: &str, body: Option<Bytes>) -> Result<Request<Bytes>> {
         let token = self.0.token.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut request = Request::builder().method(method).uri(path);
         if let Some(token) = token {
@@ -70,19 +86,20 @@ impl Connection {
         if body.is_some() {
             request = request.header(header::CONTENT_TYPE, "application/json");
         }
-        let request = request.body(body.map_or_else(Body::empty, |body| Body::from(body.to_vec())))?;
-        tokio::time::timeout(PATIENCE, self.0.address.send(request))
-            .await
-            .context("the house did not answer in time")?
+        Ok(request.body(body.unwrap_or_default())?)
     }
 
-    async fn ask(&self, method: Method, path: &str, body: Option<&[u8]>) -> Result<Value, HouseError> {
-        let told = tokio::time::timeout(PATIENCE, async {
-            let response = self.send(method, path, body).await?;
-            let bytes = response.into_body().collect().await.context("the answer was cut off")?.to_bytes();
-            anyhow::Ok(serde_json::from_slice(&bytes)?)
-        });
-        let told = told.await.context("the house did not answer in time").flatten();
+    async fn answer(&self, method: Method, path: &str, body: Option<Bytes>) -> Result<Value> {
+        let response = self.signed(method, path, body, Kept::exchange).await?;
+        if response.status().is_success() {
+            return Ok(serde_json::from_slice(response.body())?);
+        }
+        Err(refusal(response.status(), &serde_json::from_slice(response.body()).unwrap_or_default()))
+    }
+
+    async fn ask(&self, method: Method, path: &str, body: Option<Bytes>) -> Result<Value, HouseError> {
+        let told = tokio::time::timeout(PATIENCE, self.answer(method, path, body)).await;
+        let told = told.context("the house did not answer in time").flatten();
         told.map_err(|error| match error.downcast::<Refused>() {
             // It may be better in a moment.
             Ok(refused)
@@ -101,17 +118,8 @@ impl Connection {
     async fn say(&self, call: &ToolCall, what: &str, body: &impl Serialize) -> Result<(), HouseError> {
         let path = format!("/my/projects/{}/tools/{}/{what}", call.project, call.id);
         let body = serde_json::to_vec(body).map_err(|error| HouseError::Unreachable(error.to_string()))?;
-        self.ask(Method::POST, &path, Some(&body)).await.map(|_| ())
+        self.ask(Method::POST, &path, Some(body.into())).await.map(|_| ())
     }
-}
-
-async fn good(response: Response<Body>) -> Result<Response<Body>> {
-    let status = response.status();
-    if status.is_success() {
-        return Ok(response);
-    }
-    let bytes = response.into_body().collect().await.context("the answer was cut off")?.to_bytes();
-    Err(refusal(status, &serde_json::from_slice(&bytes).unwrap_or_default()))
 }
 
 impl House for Connection {

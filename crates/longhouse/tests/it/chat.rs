@@ -1,19 +1,16 @@
 //! Talking to an agent by command line, through pipes: what is said, shown, stopped and cut off.
 
 use super::binary::{Server, command, fed, ok, refused_with, run};
+use super::terminals::{AtTerminal, Heard};
 use serde_json::{Value, json};
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus, Output, Stdio};
-use std::sync::{Arc, Mutex, mpsc};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use testkit::{Fault, ImitatedProvider, ModelRequest, Turn};
 use tokio::runtime::Runtime;
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A served house whose models are imitated.
 struct Scene {
@@ -66,44 +63,6 @@ struct Talk {
     input: Option<ChildStdin>,
     out: Heard<ChildStdout>,
     err: Heard<ChildStderr>,
-}
-
-/// What came out of a pipe so far.
-struct Heard<R> {
-    pieces: mpsc::Receiver<Vec<u8>>,
-    text: String,
-    pipe: std::marker::PhantomData<R>,
-}
-
-impl<R: Read + Send + 'static> Heard<R> {
-    fn of(mut pipe: R) -> Self {
-        let (sender, pieces) = mpsc::channel();
-        std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            while let Ok(count @ 1..) = pipe.read(&mut bytes) {
-                let _ = sender.send(bytes[..count].to_vec());
-            }
-        });
-        Self { pieces, text: String::new(), pipe: std::marker::PhantomData }
-    }
-
-    /// Waits for these words.
-    #[track_caller]
-    fn until(&mut self, words: &str) {
-        while !self.text.contains(words) {
-            match self.pieces.recv_timeout(PATIENCE) {
-                Ok(piece) => self.text.push_str(&String::from_utf8_lossy(&piece)),
-                Err(why) => panic!("`{words}` was never shown, {why}: {}", self.text),
-            }
-        }
-    }
-
-    fn rest(&mut self) -> &str {
-        while let Ok(piece) = self.pieces.recv_timeout(PATIENCE) {
-            self.text.push_str(&String::from_utf8_lossy(&piece));
-        }
-        &self.text
-    }
 }
 
 impl Talk {
@@ -414,42 +373,13 @@ fn a_signal_stops_the_answer_and_the_chat() {
     assert_eq!(scene.tasks()[0]["status"], "cancelled");
 }
 
-/// A chat at a terminal of its own, where keys have their meaning.
-struct AtTerminal {
-    child: Child,
-    keys: File,
-    screen: Heard<File>,
-}
-
-impl AtTerminal {
-    fn begin(house: &Path) -> Self {
-        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-        let terminal = || File::options().read(true).write(true).open(&name).unwrap();
-        let wanted = command(house);
-        // It makes the terminal the one whose keys are signals.
-        let mut command = std::process::Command::new("setsid");
-        command.args(["--ctty", "--wait"]).arg(wanted.get_program()).args(wanted.get_args()).arg("chat");
-        command.env("TERM", "xterm").env_remove("NO_COLOR");
-        let child = command.stdin(terminal()).stdout(terminal()).stderr(terminal()).spawn().unwrap();
-        let keys = File::from(master);
-        Self { child, screen: Heard::of(keys.try_clone().unwrap()), keys }
-    }
-
-    fn press(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).unwrap();
-    }
-}
-
 #[test]
 fn at_a_terminal_keys_stop_the_answer_and_then_the_chat() {
     let scene = Scene::new();
     let hanging = Turn::say(&"The beginning. ".repeat(20)).with(Fault::HangAfter(1_200));
     scene.provider.script(vec![hanging.clone(), hanging, Turn::fault(Fault::Status(401, None))]);
-    let mut talk = AtTerminal::begin(scene.house());
+    let mut wanted = command(scene.house());
+    let mut talk = AtTerminal::begin(wanted.arg("chat"));
     talk.screen.until("/help lists what you can do");
     talk.press("hello\n");
     talk.screen.until("The beginning.");
@@ -469,7 +399,7 @@ fn at_a_terminal_keys_stop_the_answer_and_then_the_chat() {
     talk.screen.until("\u{1b}[2m  gpt-4, 100 tokens in, 20 out");
     talk.press("\u{4}");
     talk.screen.until("to go on with this: longhouse chat -s ses_");
-    assert!(talk.child.wait().unwrap().success());
+    assert!(talk.wait().success());
 }
 
 #[test]

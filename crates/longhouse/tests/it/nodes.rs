@@ -5,6 +5,7 @@ use super::binary::{LONGHOUSE, Server, ok};
 use super::door::Door;
 use super::records::times;
 use serde_json::{Value, json};
+use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,13 +15,13 @@ use testkit::{ImitatedProvider, Random, Turn};
 
 /// A house and a machine beside it.
 pub(super) struct Scene {
-    folder: TempDir,
+    pub(super) folder: TempDir,
     address: String,
     environment: Vec<(String, String)>,
     token: String,
 }
 
-pub(super) struct Node(Child);
+pub(super) struct Node(pub(super) Child);
 
 impl Drop for Node {
     fn drop(&mut self) {
@@ -56,7 +57,7 @@ impl Scene {
         self.folder.path().join("work")
     }
 
-    fn serve(&self) -> Server {
+    pub(super) fn serve(&self) -> Server {
         let environment: Vec<(&str, &str)> =
             self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         Server::start_at(&self.folder.path().join("data"), &self.address, &environment)
@@ -66,10 +67,10 @@ impl Scene {
         Door::new(&format!("http://{}", self.address), &self.token)
     }
 
-    pub(super) fn connect(&self, options: &[&str]) -> Node {
-        let at = |name: &str| self.folder.path().join(name);
+    /// The command of a node, without a person's token.
+    pub(super) fn node(&self, options: &[&str]) -> Command {
         let mut command = Command::new(LONGHOUSE);
-        command.args([
+        command.env_remove("LONGHOUSE_TOKEN").args([
             "connect",
             "--server",
             &format!("http://{}", self.address),
@@ -78,9 +79,24 @@ impl Scene {
             "--name",
             "desk",
         ]);
-        command.arg("--root").arg(self.root()).arg("--state-dir").arg(at("state")).arg("--token-file").arg(at("token"));
-        let log = std::fs::File::options().create(true).append(true).open(at("node.log")).unwrap();
-        Node(command.args(options).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap())
+        command.arg("--root").arg(self.root()).arg("--state-dir").arg(self.folder.path().join("state")).args(options);
+        command
+    }
+
+    /// The same with one.
+    pub(super) fn signed_node(&self, options: &[&str]) -> Command {
+        let mut command = self.node(options);
+        command.arg("--token-file").arg(self.folder.path().join("token"));
+        command
+    }
+
+    pub(super) fn connect(&self, options: &[&str]) -> Node {
+        self.connect_with(options, Stdio::null())
+    }
+
+    fn connect_with(&self, options: &[&str], stdin: Stdio) -> Node {
+        let log = std::fs::File::options().create(true).append(true).open(self.folder.path().join("node.log")).unwrap();
+        Node(self.signed_node(options).stdin(stdin).stdout(Stdio::null()).stderr(log).spawn().unwrap())
     }
 
     /// What the node has said.
@@ -100,12 +116,12 @@ impl Scene {
         self.door().get("/nodes").is_ok_and(|nodes| nodes["items"][0]["online"] == true)
     }
 
-    fn execute(&self, tool: &str, params: &Value, wait_s: u64) -> Option<Value> {
+    pub(super) fn execute(&self, tool: &str, params: &Value, wait_s: u64) -> Option<Value> {
         let body = json!({"agent": "agent_coder", "tool": tool, "params": params, "wait_s": wait_s, "session": "s"});
         self.door().post("/my/projects/alpha/tools/execute", &body).ok().map(|(_, call)| call)
     }
 
-    fn call(&self, id: &str) -> Option<Value> {
+    pub(super) fn call(&self, id: &str) -> Option<Value> {
         self.door().get(&format!("/my/projects/alpha/tools/{id}")).ok()
     }
 
@@ -154,13 +170,14 @@ async fn an_agent_writes_a_file_after_its_person_agreed_although_the_server_was_
         let asked = pending().unwrap();
         assert_eq!((&asked["risk"]["level"], &asked["on_behalf_of"]), (&json!("MEDIUM"), &json!("usr_owner")));
         assert!(asked["diff"].as_str().unwrap().contains("+hello"), "{asked}");
+        let task = format!("/my/projects/alpha/tasks/{}", sent["task_id"].as_str().unwrap());
+        let is = |status: &str| scene.door().get(&task).is_ok_and(|task| task["status"] == status);
         server.kill();
         let server = scene.serve();
         assert_eq!(pending().unwrap()["id"], asked["id"], "the same question");
         assert!(!scene.root().join("notes/today.md").exists());
         scene.approve_all();
-        let task = format!("/my/projects/alpha/tasks/{}", sent["task_id"].as_str().unwrap());
-        until("the turn goes on", &scene, || scene.door().get(&task).is_ok_and(|task| task["status"] == "completed"));
+        until("the turn goes on", &scene, || is("completed"));
         assert_eq!(lines(&scene.root().join("notes/today.md")), ["hello"]);
         let history = scene.door().get("/sessions/s/messages").unwrap();
         assert_eq!(history["items"].as_array().unwrap().last().unwrap()["content"], "It is written.");
@@ -237,6 +254,59 @@ fn a_command_reaches_the_network_where_the_workspace_and_the_machine_both_allow_
         assert_eq!(connect(), (expected, expected), "{options:?} {tools:?}\n{}", scene.report());
         drop(node);
     }
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
+fn at_its_start_a_node_says_what_may_happen_here() {
+    let (scene, server) = Scene::new(None);
+    for (options, told) in [
+        (&["--read-only"][..], "read only: nothing is changed or run here"),
+        (&["--no-exec"], "no commands: none is run here"),
+        (&[], "they write in the folder only, no network"),
+        (&[], "256 processes"),
+    ] {
+        let node = scene.connect(options);
+        until(told, &scene, || scene.said().contains(told));
+        drop(node);
+    }
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
+fn with_ask_locally_only_a_yes_at_the_machine_is_one_whoever_else_agrees() {
+    let (scene, server) = Scene::new(None);
+    let mut node = scene.connect_with(&["--ask-locally"], Stdio::piped());
+    until("the node is there", &scene, || scene.is_online());
+    let mut input = node.0.stdin.take().unwrap();
+    let long = "y ".repeat(1_000_000);
+    let answers = ["", "garbage \u{1b}[A\0", "no yes no", &long, "\u{ff59}", "yes", "n"];
+    let file = scene.root().join("a");
+    // The machine reads no further than to the answer that it needs.
+    let lines: Vec<String> = answers.iter().map(|answer| format!("{answer}\n")).collect();
+    let typing = std::thread::spawn(move || {
+        lines.iter().try_for_each(|line| input.write_all(line.as_bytes())).unwrap();
+        // Its end is the end of the input.
+    });
+    let write = |answer: &str| {
+        let call = scene.execute("tool_write_file", &json!({"path": "a", "content": "x"}), 0).unwrap();
+        let id = call["id"].as_str().unwrap().to_owned();
+        until(answer, &scene, || {
+            scene.approve_all();
+            scene.call(&id).is_some_and(|call| call["status"].as_str().is_some_and(has_ended))
+        });
+        scene.call(&id).unwrap()["status"].as_str().unwrap().to_owned()
+    };
+    for answer in answers {
+        let expected = if answer == "yes" { "completed" } else { "refused" };
+        let shown: String = answer.chars().take(20).collect();
+        assert_eq!(write(&shown), expected, "{shown:?}");
+        assert_eq!(file.exists(), expected == "completed", "{shown:?}");
+        let _ = std::fs::remove_file(&file);
+    }
+    typing.join().unwrap();
+    assert_eq!((write("nobody is there"), file.exists()), ("refused".to_owned(), false));
+    drop(node);
     assert_eq!(server.terminate(), Some(0));
 }
 

@@ -3,8 +3,8 @@
 
 use crate::{Error, Result};
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd, Ruleset,
+    RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use rustix::fd::AsFd;
 use std::path::Path;
@@ -74,7 +74,8 @@ fn needed() -> Result<Ruleset> {
         .map_err(off)
 }
 
-pub(super) fn restrict_files(root: &impl AsFd, home: &Path) -> Result<()> {
+/// Says which version of Landlock the kernel has, as far as we know of any.
+pub(super) fn restrict_files(root: &impl AsFd, home: &Path) -> Result<u32> {
     let mut ruleset = needed()?.create().map_err(off)?;
     let home = PathFd::new(home).map_err(off)?;
     for handle in [root.as_fd(), home.as_fd()] {
@@ -95,7 +96,8 @@ pub(super) fn restrict_files(root: &impl AsFd, home: &Path) -> Result<()> {
     }
     let status = ruleset.restrict_self().map_err(off)?;
     if status.ruleset == RulesetStatus::FullyEnforced && status.no_new_privs {
-        return Ok(());
+        let LandlockStatus::Available { effective_abi, .. } = status.landlock else { return Ok(NEEDED as u32) };
+        return Ok(effective_abi as u32);
     }
     Err(Error::CommandsOff("the kernel does not enforce all rules for files".to_owned()))
 }

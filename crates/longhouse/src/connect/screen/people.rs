@@ -1,0 +1,119 @@
+//! The person at the screen, as the house knows them: what waits for them, and their answers. A node's own token never answers;
+//! this is a credential of a person, come by as every command does.
+
+use super::models::{Event, Failed};
+use crate::cli::{Actor, Place};
+use crate::client::events::Events;
+use crate::client::wire::{Remote, given_token};
+use crate::client::{Client, Refused};
+use crate::commands::{all_pages, approvals, path};
+use anyhow::{Context, Result};
+use protocol::approvals::Approval;
+use serde_json::{Value, json};
+use std::future::Future;
+use std::time::Duration;
+use tokio::sync::mpsc::UnboundedSender;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Longer than a heartbeat of the stream.
+const SILENT_LONGEST: Duration = Duration::from_secs(45);
+const BACKOFF_FIRST: Duration = Duration::from_millis(500);
+const BACKOFF_SLOWEST: Duration = Duration::from_secs(30);
+const HOW: &str = "to answer here, give a token of yours (--token-file or LONGHOUSE_TOKEN; `longhouse token create`), \
+                   or --data-dir of the server on this machine";
+
+pub(super) struct Person {
+    client: Client,
+    actor: Actor,
+}
+
+impl Person {
+    /// `user`: for whom the node works; on the server's own machine that is who answers. Without a credential, how to have one.
+    pub(super) async fn find(place: &Place, server: &str, user: &str) -> Result<Result<Self, String>> {
+        if given_token(place)?.is_some() {
+            let client = Client::Remote(Remote::new(server, place)?);
+            return Ok(Ok(Self { client, actor: Actor::default() }));
+        }
+        let local = if place.server.is_none() { Client::to_server_of(place).await } else { None };
+        let actor = Actor { user: Some(user.to_owned()), participant: None };
+        Ok(local.map(|client| Self { client, actor }).ok_or_else(|| HOW.to_owned()))
+    }
+
+    /// Tells what waits, now and whenever that may have changed. The stream is a hint; the list is the truth.
+    pub(super) async fn follow(&self, tell: &UnboundedSender<Event>) {
+        let mut pause = BACKOFF_FIRST;
+        loop {
+            match self.listen(tell, &mut pause).await {
+                Ok(()) => {}
+                Err(error) => drop(tell.send(Event::NoApprovals(format!("approvals: {error:#}; trying again")))),
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(BACKOFF_SLOWEST);
+        }
+    }
+
+    async fn listen(&self, tell: &UnboundedSender<Event>, pause: &mut Duration) -> Result<()> {
+        let stream = patiently(self.client.stream(&self.actor, "/my/events", None)).await?;
+        let mut events = Events::new(stream);
+        self.list(tell).await?;
+        *pause = BACKOFF_FIRST;
+        while let Ok(Some(event)) = tokio::time::timeout(SILENT_LONGEST, events.next()).await {
+            if may_change_what_waits(&event.data) {
+                self.list(tell).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn list(&self, tell: &UnboundedSender<Event>) -> Result<()> {
+        let pages = all_pages(&self.client, &self.actor, &["my", "approvals"], &[("status", Some("pending"))]);
+        let list = patiently(pages).await?;
+        let list: Vec<Approval> =
+            serde_json::from_value(list.into()).context("the house told of approvals in another way")?;
+        let _ = tell.send(Event::Approvals(list));
+        Ok(())
+    }
+
+    pub(super) async fn approve(&self, id: String, project: &str, digest: &str) -> Event {
+        self.decide(id, project, "approve", &json!({"digest": digest})).await
+    }
+
+    pub(super) async fn reject(&self, id: String, project: &str, reason: Option<&str>) -> Event {
+        self.decide(id, project, "reject", &json!({"reason": reason})).await
+    }
+
+    async fn decide(&self, id: String, project: &str, decision: &str, body: &Value) -> Event {
+        let place = approvals::deciding(project, &id, decision);
+        let answer = patiently(self.client.post(&self.actor, &place, body)).await;
+        let outcome = answer.map(|answer| answer["status"].as_str().unwrap_or_default().to_owned());
+        Event::Answered { id, outcome: outcome.map_err(|error| failed(&error)) }
+    }
+
+    /// What became of one that waits no longer.
+    pub(super) async fn look_up(&self, id: &str) -> Event {
+        let found = patiently(self.client.get(&self.actor, &path(&["my", "approvals", id], &[]))).await;
+        match found.and_then(|found| Ok(serde_json::from_value(found)?)) {
+            Ok(approval) => Event::Resolved(Box::new(approval)),
+            Err(_) => Event::Note(format!("{id} waits no longer")),
+        }
+    }
+}
+
+fn failed(error: &anyhow::Error) -> Failed {
+    match error.downcast_ref::<Refused>() {
+        Some(Refused { code, message, .. }) => {
+            let is_over = matches!(code.as_str(), "ALREADY_DECIDED" | "EXPIRED" | "APPROVAL_NOT_FOUND");
+            Failed { is_over, message: message.clone() }
+        }
+        None => Failed { is_over: false, message: format!("{error:#}") },
+    }
+}
+
+fn may_change_what_waits(data: &str) -> bool {
+    let data: Value = serde_json::from_str(data).unwrap_or_default();
+    matches!(data["type"].as_str(), Some("TOOL_APPROVAL_REQUEST" | "TOOL_APPROVAL_RESOLVED" | "RESET"))
+}
+
+async fn patiently<T>(asked: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::time::timeout(PATIENCE, asked).await.context("the house did not answer in time")?
+}
