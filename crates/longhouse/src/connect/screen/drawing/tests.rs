@@ -54,7 +54,7 @@ fn all_there_is_to_know_is_on_a_usual_screen() {
 fn a_card_is_seen_whole_by_scrolling() {
     let mut long = approval("a", "prj_1", "MEDIUM");
     let diff: String = (0..500).map(|number| format!("+line {number}\n")).collect();
-    long["diff"] = json!(diff);
+    long["preview"]["diff"] = json!(diff);
     let mut model = model(&[long]);
     press(&mut model, KeyCode::Enter);
     let mut seen = String::new();

@@ -318,7 +318,7 @@ fn nothing_that_a_terminal_obeys_comes_through_in_any_field() {
 #[test]
 fn a_diff_is_tinted_by_its_lines_and_long_results_are_cut_with_a_word() {
     let mut asked_now = approval("a", "prj_1", "MEDIUM");
-    asked_now["diff"] = json!("@@ -1 +1 @@\n-old\n+new\tx\n same\n");
+    asked_now["preview"]["diff"] = json!("@@ -1 +1 @@\n-old\n+new\tx\n same\n");
     let model = model(&[asked_now]);
     let tint = |text: &str| model.waiting[0].card.iter().find(|row| row.text == text).map(|row| row.tint);
     assert_eq!([tint("-old"), tint("+new    x"), tint(" same")], [Tint::Removed, Tint::Added, Tint::Plain].map(Some));
