@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: measures the product beside its limits and peers, and writes `docs/benchmarks.md` anew.
 //! Builds in release, then measures in a process of its own. Never a number that was not measured in this run.
 
+mod approved_turns;
 mod baselines;
 mod cold_start;
 mod document;
@@ -11,6 +12,7 @@ mod machine;
 mod memory;
 mod policy;
 mod postgres;
+mod providers;
 mod reads;
 mod redis;
 mod rows;
@@ -72,10 +74,11 @@ pub(crate) enum Figure {
     TurnGrowth,
     Fairness,
     Tools,
+    ApprovedTurns,
 }
 
 impl Figure {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Writes64,
         Self::Writes1,
         Self::Reads64,
@@ -89,6 +92,7 @@ impl Figure {
         Self::TurnGrowth,
         Self::Fairness,
         Self::Tools,
+        Self::ApprovedTurns,
     ];
 
     fn name(self) -> &'static str {
@@ -106,6 +110,7 @@ impl Figure {
             Self::TurnGrowth => "turn-growth",
             Self::Fairness => "fairness",
             Self::Tools => "tools",
+            Self::ApprovedTurns => "approved-turns",
         }
     }
 
@@ -124,6 +129,7 @@ impl Figure {
             Self::TurnGrowth => turns::growth(scene),
             Self::Fairness => turns::fairness(scene),
             Self::Tools => tools::measure(scene),
+            Self::ApprovedTurns => approved_turns::measure(scene),
         }
     }
 }

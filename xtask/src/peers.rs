@@ -25,6 +25,9 @@ pub(crate) struct StaticRoute {
     /// A file with what every POST is answered with
     #[arg(long)]
     answer: PathBuf,
+    /// Another for conversations that end with what a tool brought
+    #[arg(long)]
+    after_tool: Option<PathBuf>,
     #[arg(long, default_value = "/sessions/{session}/shared_context")]
     path: String,
     #[arg(long, default_value = "application/json")]
@@ -37,8 +40,10 @@ pub(crate) struct StaticRoute {
 impl StaticRoute {
     pub(crate) fn run(self) -> Result<()> {
         let answer = Bytes::from(std::fs::read(self.answer)?);
-        let fixed = move |_request: Bytes| {
-            let answer = answer.clone();
+        let after_tool = self.after_tool.map(std::fs::read).transpose()?.map(Bytes::from);
+        let fixed = move |request: Bytes| {
+            let other = after_tool.as_ref().filter(|_| ends_with_tool(&request));
+            let answer = other.unwrap_or(&answer).clone();
             let content_type = self.content_type.clone();
             async move {
                 if self.delay_ms > 0 {
@@ -49,6 +54,12 @@ impl StaticRoute {
         };
         serve(self.listen, Router::new().route(&self.path, post(fixed)))
     }
+}
+
+/// By the last words only: what a person says next comes after what tools brought before.
+fn ends_with_tool(request: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(request);
+    text.rfind(r#""role":"tool""#) > text.rfind(r#""role":"user""#)
 }
 
 #[derive(clap::Args)]

@@ -4,14 +4,13 @@
 use super::ROUNDS;
 use super::http::{Request, STAMP, Target};
 use super::load::{Lane, Outcome, Until, drive};
+use super::providers;
 use super::rows::{Bar, Row};
 use super::samples::{Sample, Unit, grouped};
 use super::scene::{CLIENTS, Product, Scene, dealt};
-use crate::processes::{self, Server};
+use crate::processes::Server;
 use crate::stories;
 use anyhow::Result;
-use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -43,7 +42,7 @@ impl Talk {
 
     fn with_provider(scene: &Scene, delay: Duration) -> Result<Self> {
         let folder = scene.folder()?;
-        let provider = provider(folder.path(), delay)?;
+        let provider = providers::start(folder.path(), delay, &providers::words(), None)?;
         let url = format!("http://{}/v1", provider.address);
         let environment = [("OPENAI_API_KEY", "sk-bench"), ("LONGHOUSE_OPENAI_BASE_URL", url.as_str())];
         let product = scene.product_in(None, &environment)?;
@@ -233,32 +232,4 @@ fn bare_request(direct: &Target) -> Request {
     let message = serde_json::json!({"role": "user", "content": "x".repeat(8 * 1024)});
     let body = serde_json::json!({"model": "gpt-4o", "stream": true, "messages": [message]});
     Request::post(direct, "/v1/chat/completions", &body.to_string(), 200)
-}
-
-/// A provider whose answer is fixed: a short stream of the chat-completions protocol.
-fn provider(folder: &Path, delay: Duration) -> Result<Server> {
-    let answer_file = folder.join("answer.sse");
-    std::fs::write(&answer_file, answer())?;
-    let address = processes::free_address()?;
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(["static-route", "--listen", &address.to_string(), "--path", "/v1/chat/completions"]);
-    command.args(["--content-type", "text/event-stream", "--delay-ms", &delay.as_millis().to_string()]);
-    command.arg("--answer").arg(answer_file);
-    Server::start(&mut command, address, &folder.join("provider.log"))
-}
-
-fn answer() -> String {
-    let chunk = |delta: serde_json::Value, finish: Option<&str>| {
-        let choice = serde_json::json!({"index": 0, "delta": delta, "finish_reason": finish});
-        let chunk =
-            serde_json::json!({"id": "c", "object": "chat.completion.chunk", "model": "gpt-4o", "choices": [choice]});
-        format!("data: {chunk}\n\n")
-    };
-    let mut text = chunk(serde_json::json!({"role": "assistant", "content": ""}), None);
-    for word in ["Things ", "are ", "well, ", "thank ", "you."] {
-        text += &chunk(serde_json::json!({"content": word}), None);
-    }
-    text += &chunk(serde_json::json!({}), Some("stop"));
-    let usage = serde_json::json!({"id": "c", "choices": [], "usage": {"prompt_tokens": 2000, "completion_tokens": 8}});
-    text + &format!("data: {usage}\n\ndata: [DONE]\n\n")
 }

@@ -41,16 +41,10 @@ pub(super) async fn visible_to(asker: &Asker) -> service::Result<Vec<Tool>> {
 fn on_node(tool: NodeTool, nodes: &[String]) -> Tool {
     let mut schema = tool_schemas::node::of(tool);
     add(&mut schema.input, "wait_s", wait_property("50"));
-    let mut addition = "\n\nThis is done on the person's own machine. The person may be asked first, and the call waits for \
-        them. If status is waiting_approval or otherwise no end, do not call again: ask tool_call_status with the call_id."
-        .to_owned();
-    if nodes.len() > 1 {
-        let names = nodes.join(", ");
-        addition.push_str(&format!(" Several machines serve you: say which one with node ({names})."));
-        let about = format!("The machine, by name or id: {names}.");
-        add(&mut schema.input, "node", json!({"type": "string", "description": about}));
-    }
-    described(schema, &addition, about(tool))
+    let addition = "\n\nThis is done on the person's own machine. The person may be asked first, and the call waits for \
+        them. If status is waiting_approval or otherwise no end, do not call again: ask tool_call_status with the call_id.";
+    tool_schemas::node::choose_among(&mut schema.input, nodes);
+    described(schema, addition, about(tool))
 }
 
 fn status_tool() -> Tool {

@@ -68,6 +68,15 @@ pub fn call_status() -> Tool {
     Tool { name: CALL_STATUS, description: STATUS, input: object(&properties, &["call_id"]) }
 }
 
+/// Where several machines serve, a call says which one: an argument for whoever passes it on, not for the tool.
+pub fn choose_among(input: &mut Value, nodes: &[String]) {
+    if nodes.len() > 1 {
+        let names = nodes.join(", ");
+        input["properties"]["node"] =
+            text(&format!("The machine, by name or id: {names}. Several serve you: say which."));
+    }
+}
+
 fn path(description: &str) -> Value {
     json!({"type": "string", "minLength": 1, "maxLength": PATH_LONGEST_BYTES, "description": description})
 }

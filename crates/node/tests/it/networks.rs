@@ -113,7 +113,7 @@ async fn hear(scene: &Scene, allow_network: bool, call: ToolCall) -> Heard {
         now: now(),
     };
     let hands = Hands::open(setup).unwrap();
-    assert_eq!(hands.commands_are_off(), None, "this machine cannot confine commands, so nothing was shown");
+    assert!(hands.commands().is_ok(), "this machine cannot confine commands, so nothing was shown");
     let (heard, mut hears): (_, UnboundedReceiver<Heard>) = unbounded_channel();
     let daemon = Arc::new(Daemon::new(OneCall { call, heard }, hands, now, |_| {}));
     daemon.look().await.unwrap();

@@ -200,3 +200,27 @@ async fn what_waits_when_the_house_stops_goes_on_when_it_is_back() {
     assert_eq!(talk.history(&owner).await.last().unwrap()["content"], "It is written.");
     assert_eq!(talk.provider.requests().len(), 2);
 }
+
+#[tokio::test]
+async fn where_several_machines_serve_the_model_says_which_one() {
+    let talk = Talk::new().await;
+    let bench = Bench::new(&talk.world).await;
+    let desk = talk.world.hand_node(&bench.owner, "desk", "garden").await;
+    let read = |params: Value| Turn::say("I look.").and_call("tool_read_file", params);
+    let (unnamed, named) = (json!({"path": "a"}), json!({"path": "a", "node": "desk"}));
+    talk.provider.script(vec![read(unnamed), read(named), Turn::say("There.")]);
+    let sent = talk.send(&bench).await;
+    let call = loop {
+        if let Some(call) = desk.open().await.pop() {
+            break call;
+        }
+        assert!(bench.node.open().await.is_empty(), "nobody has to guess");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    assert_eq!(call["params"], json!({"path": "a"}), "the machine is no argument of the tool");
+    desk.accept(&call).await.ok();
+    desk.result(&call, &json!({"success": true, "content": "x"})).await.ok();
+    talk.until(&bench.owner, &sent, "completed").await;
+    let told = format!("{:?}", talk.provider.requests()[1]);
+    assert!(told.contains("NODE_AMBIGUOUS") && told.contains("laptop, desk") | told.contains("desk, laptop"), "{told}");
+}

@@ -38,12 +38,15 @@ impl Host {
     }
 
     async fn propose(&self, ctx: &Ctx, call: &ProposedCall) -> Result<Proposed> {
+        let mut params = call.arguments.clone();
+        // Not for the tool: what is shown, approved and done has its own arguments only.
+        let node = params.remove("node").map(|node| node.as_str().map_or_else(|| node.to_string(), str::to_owned));
         let input = tool_calls::Execute {
             agent: self.agent.id.as_str().to_owned(),
             session: Some(self.task.session.as_str().to_owned()),
             tool: call.tool.clone(),
-            params: call.arguments.clone(),
-            node: None,
+            params,
+            node,
         };
         let waiter = Waiter { task: self.task.id.clone(), call: call.id.clone() };
         tool_calls::execute_for(ctx, (&self.workspace, &self.task.project), input, waiter).await

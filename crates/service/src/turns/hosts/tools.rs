@@ -32,8 +32,14 @@ impl Host {
     pub(super) async fn offered(&self) -> Result<Vec<Tool>> {
         let ctx = self.acting_now().await?;
         let mut names = platform_tools::of_own_agent(&ctx).await?;
-        names.extend(tool_calls::of_own_agent(&ctx).await?.tools.into_iter().map(NodeTool::as_str));
-        Ok(DESCRIBED.iter().filter(|tool| names.contains(&tool.name.as_str())).cloned().collect())
+        let reach = tool_calls::of_own_agent(&ctx).await?;
+        names.extend(reach.tools.into_iter().map(NodeTool::as_str));
+        let mut offered: Vec<Tool> =
+            DESCRIBED.iter().filter(|tool| names.contains(&tool.name.as_str())).cloned().collect();
+        for tool in offered.iter_mut().filter(|tool| NodeTool::parse(&tool.name).is_some()) {
+            tool_schemas::node::choose_among(&mut tool.parameters, &reach.nodes);
+        }
+        Ok(offered)
     }
 
     /// Makes a call. What the rules refuse is told to the model; what the house cannot do ends the turn.
