@@ -6,6 +6,7 @@ extern crate longhouse_node as node;
 
 mod it {
     mod commands;
+    mod compaction;
     mod files;
     mod journal;
     mod kills;
