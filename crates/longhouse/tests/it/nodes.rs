@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use testkit::{ImitatedProvider, Random, Turn};
 
 /// A house and a machine beside it.
-struct Scene {
+pub(super) struct Scene {
     folder: TempDir,
     address: String,
     environment: Vec<(String, String)>,
@@ -31,7 +31,7 @@ impl Drop for Node {
 
 impl Scene {
     /// The house with a project, at an address that it keeps.
-    fn new(provider: Option<&ImitatedProvider>) -> (Self, Server) {
+    pub(super) fn new(provider: Option<&ImitatedProvider>) -> (Self, Server) {
         let folder = tempfile::tempdir().unwrap();
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         let environment = provider.map_or(Vec::new(), |provider| {
@@ -56,14 +56,18 @@ impl Scene {
         self.folder.path().join("work")
     }
 
-    fn serve(&self) -> Server {
+    pub(super) fn serve(&self) -> Server {
         let environment: Vec<(&str, &str)> =
             self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         Server::start_at(&self.folder.path().join("data"), &self.address, &environment)
     }
 
-    fn door(&self) -> Door {
-        Door::new(&format!("http://{}", self.address), &self.token)
+    pub(super) fn door(&self) -> Door {
+        self.door_of(&self.token)
+    }
+
+    pub(super) fn door_of(&self, token: &str) -> Door {
+        Door::new(&format!("http://{}", self.address), token)
     }
 
     fn connect(&self, options: &[&str]) -> Node {
@@ -100,12 +104,12 @@ impl Scene {
         self.door().get("/nodes").is_ok_and(|nodes| nodes["items"][0]["online"] == true)
     }
 
-    fn execute(&self, tool: &str, params: &Value, wait_s: u64) -> Option<Value> {
+    pub(super) fn execute(&self, tool: &str, params: &Value, wait_s: u64) -> Option<Value> {
         let body = json!({"agent": "agent_coder", "tool": tool, "params": params, "wait_s": wait_s, "session": "s"});
         self.door().post("/my/projects/alpha/tools/execute", &body).ok().map(|(_, call)| call)
     }
 
-    fn call(&self, id: &str) -> Option<Value> {
+    pub(super) fn call(&self, id: &str) -> Option<Value> {
         self.door().get(&format!("/my/projects/alpha/tools/{id}")).ok()
     }
 
@@ -121,7 +125,7 @@ impl Scene {
 
 /// Waits until it is so.
 #[track_caller]
-fn until(what: &str, scene: &Scene, mut is_so: impl FnMut() -> bool) {
+pub(super) fn until(what: &str, scene: &Scene, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !is_so() {
         assert!(Instant::now() < deadline, "not within a minute: {what}\n{}", scene.report());
