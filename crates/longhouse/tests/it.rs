@@ -8,6 +8,7 @@ mod it {
     mod command_line;
     mod config;
     mod config_reloads;
+    mod crash_table;
     mod door;
     mod faults;
     mod first_start;

@@ -138,6 +138,9 @@ impl<H: House> Daemon<H> {
 
     /// A call that nobody has begun: made sure of, put down, asked for, done, told.
     async fn begin(self: &Arc<Self>, call: ToolCall) -> Result<(), HouseError> {
+        if self.hands.known(&call).is_some_and(|known| known.has_begun()) {
+            return self.own_up(call).await;
+        }
         let (daemon, asked) = (self.clone(), call.clone());
         let is_ready = blocking(move || {
             daemon.may_be_done(&asked)?;
@@ -147,17 +150,28 @@ impl<H: House> Daemon<H> {
         if let Err(outcome) = is_ready.await? {
             return self.report(&call, outcome).await;
         }
-        let asked =
-            AcceptCall { attempt: call.attempt, digest: call.digest.clone().unwrap_or_default(), started: false };
-        match self.house.accept(&call, &asked).await {
-            Ok(()) => self.make(call, (self.clock)()).await,
-            Err(error) => {
-                if error.is_final() {
-                    self.hands.told(&call, (self.clock)());
-                }
-                Err(error)
-            }
+        // Not when it is heard: a machine may sleep with the answer on its way.
+        let asked_at = (self.clock)();
+        self.accepted(&call).await?;
+        self.make(call, asked_at).await
+    }
+
+    /// A call that was begun here, of a house that does not know: it was put back from a copy, or its list is an old one. To
+    /// refuse would say that nothing was done.
+    async fn own_up(self: &Arc<Self>, call: ToolCall) -> Result<(), HouseError> {
+        self.accepted(&call).await?;
+        self.go_on(call).await
+    }
+
+    /// The house says yes.
+    async fn accepted(&self, call: &ToolCall) -> Result<(), HouseError> {
+        let digest = call.digest.clone().unwrap_or_default();
+        let asked = AcceptCall { attempt: call.attempt, digest, started: false };
+        let answer = self.house.accept(call, &asked).await;
+        if answer.as_ref().is_err_and(HouseError::is_final) {
+            self.hands.told(call, (self.clock)());
         }
+        answer
     }
 
     fn may_be_done(&self, call: &ToolCall) -> Result<(), Outcome> {
@@ -170,9 +184,9 @@ impl<H: House> Daemon<H> {
         }
     }
 
-    /// Does what the house said yes to at that time. A machine that slept since asks again.
-    async fn make(self: &Arc<Self>, call: ToolCall, yes_at: Timestamp) -> Result<(), HouseError> {
-        if (self.clock)() > yes_at.plus_seconds(YES_HOLDS_S) {
+    /// Does what the house said yes to, not before that time. A machine that slept since asks again.
+    async fn make(self: &Arc<Self>, call: ToolCall, asked_at: Timestamp) -> Result<(), HouseError> {
+        if (self.clock)() > asked_at.plus_seconds(YES_HOLDS_S) {
             self.ring();
             return Ok(());
         }
@@ -184,23 +198,24 @@ impl<H: House> Daemon<H> {
 
     /// A call that the house has said yes to, and whose end it does not know.
     async fn go_on(self: &Arc<Self>, call: ToolCall) -> Result<(), HouseError> {
-        let (daemon, asked) = (self.clone(), call.clone());
         let listed_at = (self.clock)();
-        if let Err(outcome) = blocking(move || daemon.hands.check_again(&asked, (daemon.clock)())).await? {
-            return self.report(&call, outcome).await;
-        }
         let known = self.hands.known(&call).filter(|known| known.attempt == call.attempt);
         match known.map(|known| known.step) {
             Some(Step::Intended) => {
                 let (daemon, asked) = (self.clone(), call.clone());
-                match blocking(move || daemon.may_be_done(&asked)).await? {
+                let may_go_on = blocking(move || {
+                    daemon.hands.check_again(&asked, (daemon.clock)())?;
+                    daemon.may_be_done(&asked).map_err(|_| Outcome::broke_off("somebody at this machine said no"))
+                });
+                match may_go_on.await? {
                     Ok(()) => self.make(call, listed_at).await,
-                    Err(_) => self.report(&call, Outcome::broke_off("somebody at this machine said no")).await,
+                    Err(outcome) => self.report(&call, outcome).await,
                 }
             }
             Some(_) => {
                 let (daemon, asked) = (self.clone(), call.clone());
-                let outcome = blocking(move || daemon.hands.after_crash(&asked)).await?;
+                // What was begun is told as it was, whatever this node would do by now.
+                let outcome = blocking(move || daemon.hands.after_crash(&asked, (daemon.clock)())).await?;
                 self.report(&call, outcome.unwrap_or_else(Outcome::unknown)).await
             }
             // Not in this journal: whoever has said so, it was not this node as it is now.

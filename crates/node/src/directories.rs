@@ -78,11 +78,26 @@ pub(crate) fn create(path: &Path) -> Result<File> {
 
 /// Old or new, never in between, also after a power failure.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let new = path.with_extension("new");
-    let mut file = create(&new)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| std::fs::rename(&new, path));
+    prepare(path, bytes)?;
+    put_in_place(path)
+}
+
+/// What is to take a file's place, whole and on disk beside it. Nobody reads it there, so a crash leaves what was.
+pub(crate) fn prepare(path: &Path, bytes: &[u8]) -> Result<File> {
+    let mut file = create(&beside(path))?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
     written.map_err(Error::io("writing the state directory"))?;
+    Ok(file)
+}
+
+/// What was prepared takes its place. After an error nobody knows which of the two a crash would leave.
+pub(crate) fn put_in_place(path: &Path) -> Result<()> {
+    std::fs::rename(beside(path), path).map_err(Error::io("writing the state directory"))?;
     path.parent().map_or(Ok(()), sync_directory)
+}
+
+fn beside(path: &Path) -> PathBuf {
+    path.with_extension("new")
 }
 
 pub(crate) fn sync_directory(path: &Path) -> Result<()> {

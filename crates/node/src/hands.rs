@@ -220,7 +220,7 @@ impl Hands {
         let outcome = match outcome {
             Ok(outcome) => outcome,
             // The journal said no: somebody has begun it before, or nothing can be written down.
-            Err(error) => return self.after_crash(call).unwrap_or_else(|| failure(Fault::from(&error))),
+            Err(error) => return self.after_crash(call, now).unwrap_or_else(|| failure(Fault::from(&error))),
         };
         let kept = if repeats(call) { None } else { Some(Value::Object(outcome.result.clone())) };
         if let Err(error) = self.journal().ended(&call.id, call.attempt, kept, now.as_ms()) {
@@ -291,17 +291,18 @@ impl Hands {
     }
 
     /// What can be said of a call that was under way when this node stopped; none if it had not begun.
-    pub(crate) fn after_crash(&self, call: &ToolCall) -> Option<Outcome> {
+    pub(crate) fn after_crash(&self, call: &ToolCall, now: Timestamp) -> Option<Outcome> {
         let known = self.known(call).filter(|known| known.attempt == call.attempt)?;
         match known.step {
             Step::Intended => None,
             Step::Ended | Step::Told => Some(match known.result {
                 Some(Value::Object(result)) => Outcome { status: "completed", result, reason: None },
                 // A look can be had again.
-                _ if repeats(call) => self.look_again(call),
+                _ if repeats(call) => self.look_again(call, now),
+                _ if !known.has_begun() => Outcome::broke_off("it was given up before it began"),
                 _ => Outcome::unknown(),
             }),
-            Step::Begun if repeats(call) => Some(self.look_again(call)),
+            Step::Begun if repeats(call) => Some(self.look_again(call, now)),
             Step::Begun => Some(match known.after_crash(&self.files) {
                 AfterCrash::Done => {
                     let sha256: Option<Sha256> = known.effect.and_then(|effect| effect.new_sha256);
@@ -315,7 +316,10 @@ impl Hands {
         }
     }
 
-    fn look_again(&self, call: &ToolCall) -> Outcome {
+    fn look_again(&self, call: &ToolCall, now: Timestamp) -> Outcome {
+        if let Err(outcome) = self.check_again(call, now) {
+            return outcome;
+        }
         match checks::request_of(call) {
             Ok(NodeRequest::Read { path }) => told(self.files.read(&path)),
             Ok(NodeRequest::List { path, recursive, pattern }) => {

@@ -4,6 +4,7 @@
 //! Each line is a record and a checksum over it and the line before: a line that was lost, moved or changed is damage, and is not
 //! guessed at. Only the last line may be torn, for it was never acknowledged.
 
+mod compaction;
 mod lines;
 
 use crate::directories::{self, StateDirectory};
@@ -19,6 +20,8 @@ use std::io::{Seek, SeekFrom, Write};
 const NAME: &str = "journal";
 /// What the server has heard is remembered for so long.
 const KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
+/// A journal that is larger is looked through for what need not be kept.
+const LARGE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// What a file operation is about to do: enough to tell done from not done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,14 +79,22 @@ pub struct Journal {
     length_bytes: u64,
     chain: Chain,
     calls: BTreeMap<String, Call>,
+    limit_bytes: u64,
+    /// How long it may become before it is looked through.
+    looked_through_from_bytes: u64,
     /// A write that failed may have left anything behind: what follows it could not be read again.
     stopped: bool,
-    _state: StateDirectory,
+    state: StateDirectory,
 }
 
 impl Journal {
     /// Reads what there is, drops what was never acknowledged and what was told long ago.
     pub fn open(state: &StateDirectory, now_ms: i64) -> Result<Self> {
+        Self::with_limit(state, now_ms, LARGE_BYTES)
+    }
+
+    /// With another limit than 4 MiB.
+    pub fn with_limit(state: &StateDirectory, now_ms: i64, limit_bytes: u64) -> Result<Self> {
         let path = state.path().join(NAME);
         let read = match directories::read(&path)? {
             Some(bytes) => lines::read(&bytes)?,
@@ -103,16 +114,18 @@ impl Journal {
         }
         let (mut chain, mut length_bytes) = (read.chain, read.length_bytes);
         let known = calls.len();
-        calls.retain(|_, call| call.step != Step::Told || call.at_ms.saturating_add(KEPT_MS) > now_ms);
+        calls.retain(|_, call: &mut Call| call.is_kept(now_ms));
         if calls.len() < known {
-            let (compacted, bytes) = lines::written(calls.values().flat_map(|call| &call.records))?;
+            let (compacted, bytes) = lines::written(calls.values().flat_map(Call::records))?;
             directories::replace(&path, &bytes)?;
             (chain, length_bytes) = (compacted, bytes.len() as u64);
         }
         let file = File::options().write(true).open(&path).map_err(Error::io("opening the journal"))?;
         let cut = file.set_len(length_bytes).and_then(|()| file.sync_all());
         cut.map_err(Error::io("dropping a torn record"))?;
-        Ok(Self { file, length_bytes, chain, calls, stopped: false, _state: state.clone() })
+        let looked_through_from_bytes = limit_bytes;
+        let (stopped, state) = (false, state.clone());
+        Ok(Self { file, length_bytes, chain, calls, limit_bytes, looked_through_from_bytes, stopped, state })
     }
 
     pub fn call(&self, id: &str) -> Option<&Call> {
@@ -164,6 +177,7 @@ impl Journal {
         self.chain = chain;
         // One by one: `append` would build the whole map anew.
         self.calls.extend(checked);
+        self.compact_if_large(record.at_ms());
         Ok(())
     }
 }
@@ -175,6 +189,15 @@ impl Record {
             | Self::Begun { call, .. }
             | Self::Ended { call, .. }
             | Self::Told { call, .. } => call,
+        }
+    }
+
+    fn at_ms(&self) -> i64 {
+        match self {
+            Self::Intent { at_ms, .. }
+            | Self::Begun { at_ms, .. }
+            | Self::Ended { at_ms, .. }
+            | Self::Told { at_ms, .. } => *at_ms,
         }
     }
 }
@@ -223,6 +246,20 @@ fn apply(calls: &mut BTreeMap<String, Call>, record: Record) -> Result<()> {
 impl Call {
     fn intended(id: String, attempt: u64, tool: String, record: Record, at_ms: i64) -> Self {
         Self { id, attempt, tool, step: Step::Intended, effect: None, result: None, at_ms, records: vec![record] }
+    }
+
+    fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// Whether it may have had an effect here.
+    pub fn has_begun(&self) -> bool {
+        self.records.iter().any(|record| matches!(record, Record::Begun { .. }))
+    }
+
+    /// What the server has heard of is of no more use after a while.
+    fn is_kept(&self, now_ms: i64) -> bool {
+        self.step != Step::Told || self.at_ms.saturating_add(KEPT_MS) > now_ms
     }
 
     /// Looks at the file that the call was about to change. A command leaves nothing to look at.

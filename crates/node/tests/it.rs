@@ -6,7 +6,10 @@ extern crate longhouse_node as node;
 
 mod it {
     mod commands;
+    mod compaction;
+    mod daemon;
     mod files;
+    mod houses;
     mod journal;
     mod kills;
     mod networks;

@@ -28,7 +28,7 @@ pub use engines::{new_storage, on_postgres};
 pub use imitated_provider::{Fault, ImitatedProvider, ModelRequest, Turn};
 pub use ledgers::{damage_ledger_row, ledger_row, miscounted_days, workspace_events};
 pub use logs::{keep_logs, kept_logs};
-pub use nodes::HandNode;
+pub use nodes::{HandNode, NODE_KEY, NODE_KEY_HASH};
 pub use random::Random;
 pub use streams::{Events, StreamEvent};
 pub use world::{World, provided_by};

@@ -4,9 +4,10 @@ use crate::World;
 use crate::answers::Answer;
 use serde_json::{Value, json};
 
-const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+/// A key that a node may have made for itself.
+pub const NODE_KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 /// SHA-256 of the key.
-const KEY_HASH: &str = "2a8abfa8cb9906290437854193ca6bca41d4d4e26d1d454bd66a35158095e737";
+pub const NODE_KEY_HASH: &str = "2a8abfa8cb9906290437854193ca6bca41d4d4e26d1d454bd66a35158095e737";
 
 pub struct HandNode<'w> {
     world: &'w World,
@@ -28,9 +29,9 @@ impl World {
 
     async fn let_in(&self, owner: &str, mut body: Value) -> HandNode<'_> {
         body["root_label"] = json!("work");
-        body["key_hash"] = json!(KEY_HASH);
+        body["key_hash"] = json!(NODE_KEY_HASH);
         let node = self.post("/nodes/pair", &body).by(owner).send().await.ok()["node"].clone();
-        let signed_in = self.post("/nodes/pair", &json!({"node": node["id"], "key": KEY})).send().await.ok();
+        let signed_in = self.post("/nodes/pair", &json!({"node": node["id"], "key": NODE_KEY})).send().await.ok();
         let token = signed_in["token"].as_str().unwrap_or_default().to_owned();
         // Of one that serves a workspace, every project is.
         let project = node["project"].as_str().unwrap_or("prj_any").to_owned();

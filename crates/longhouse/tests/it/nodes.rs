@@ -64,7 +64,11 @@ impl Scene {
     }
 
     pub(super) fn door(&self) -> Door {
-        Door::new(&format!("http://{}", self.address), &self.token)
+        self.door_of(&self.token)
+    }
+
+    pub(super) fn door_of(&self, token: &str) -> Door {
+        Door::new(&format!("http://{}", self.address), token)
     }
 
     /// The command of a node, without a person's token.

@@ -1,19 +1,28 @@
 //! Programs for the tests of this crate, in one binary: the helper that confines itself (the product starts its own binary again
-//! instead), and one that writes files until it is killed.
+//! instead), one that writes files until it is killed, and one that keeps a journal and says what is in it.
 
 use longhouse_node as node;
+use node::journal::Journal;
 use node::{Files, Mark, Root, StateDirectory};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 const SIZE: usize = 300_000;
 const NAMES: [&str; 3] = ["one", "two", "three"];
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|word| word == "--write-until-killed") {
-        let folder = arguments.next().unwrap_or_default();
-        return write_for_ever(Path::new(&folder)).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    let word = arguments.next().unwrap_or_default();
+    let folder = arguments.next().unwrap_or_default();
+    let done = match word.to_str() {
+        Some("--write-until-killed") => Some(write_for_ever(Path::new(&folder))),
+        Some("--keep-a-journal") => Some(keep_a_journal(Path::new(&folder))),
+        _ => None,
+    };
+    if let Some(done) = done {
+        return done.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
     }
     match node::confinement::confine_and_exec() {
         Ok(never) => match never {},
@@ -31,6 +40,31 @@ fn write_for_ever(folder: &Path) -> node::Result<()> {
             let (create_dirs, mode) = (false, node::files::WriteMode::Write);
             let request = node::files::WriteFile { path, content, create_dirs, mode, base_sha256: None };
             files.prepare_write(&request)?.commit(0)?;
+        }
+    }
+    Ok(())
+}
+
+/// A call each day for a month. What is said was acknowledged.
+fn keep_a_journal(folder: &Path) -> node::Result<()> {
+    let state = StateDirectory::open(&folder.join("state"))?;
+    let mut journal = Journal::with_limit(&state, 0, 4_000)?;
+    let say = |day: i64, step: &str| {
+        // Whoever listens may be gone.
+        let _ = writeln!(std::io::stdout(), "{day} {step}");
+    };
+    for day in 0..30 {
+        let (call, now_ms) = (format!("call_{day}"), day * DAY_MS);
+        journal.intent(&call, 1, "tool_write_file", now_ms)?;
+        say(day, "intended");
+        journal.begun(&call, 1, None, now_ms)?;
+        say(day, "begun");
+        // One is never heard of again.
+        if day % 20 != 3 {
+            journal.ended(&call, 1, Some("x".repeat(300).into()), now_ms)?;
+            say(day, "ended");
+            journal.told(&call, 1, now_ms)?;
+            say(day, "told");
         }
     }
     Ok(())

@@ -182,6 +182,9 @@ impl Operation for Hear {
                 self.accept(tx, &moving, &call, (*attempt, digest, *started)).await
             }
             Said::Refuse { attempt, why } => {
+                if self.was_heard(&call, *attempt, CallStatus::Refused) && call.outcome.reason.as_ref() == Some(why) {
+                    return Ok(Judged { call, woken: None });
+                }
                 let refused = call.refused(self.by(*attempt), why.clone(), self.judge.now)?;
                 self.put(tx, &moving, &call, refused).await
             }
@@ -189,6 +192,9 @@ impl Operation for Hear {
                 self.result(tx, &moving, &call, (*attempt, result, *broke_off)).await
             }
             Said::Unknown { attempt } => {
+                if self.was_heard(&call, *attempt, CallStatus::Unknown) {
+                    return Ok(Judged { call, woken: None });
+                }
                 let running = self.running(tx, &moving, &call, *attempt).await?;
                 let lost = running.lost(self.by(*attempt), self.judge.now)?;
                 self.put(tx, &moving, &running, lost).await
@@ -200,6 +206,11 @@ impl Operation for Hear {
 impl Hear {
     fn by(&self, attempt: u64) -> Deliver<'_> {
         Deliver { node: &self.node.id, attempt }
+    }
+
+    /// Whether the call has ended just so for this node: it says again what it had no answer to.
+    fn was_heard(&self, call: &ToolCall, attempt: u64, status: CallStatus) -> bool {
+        call.status == status && call.delivery.attempt == attempt && call.delivery.node.as_ref() == Some(&self.node.id)
     }
 
     async fn put(&self, tx: &mut Tx, moving: &Moving<'_>, before: &ToolCall, after: ToolCall) -> Result<Judged> {
@@ -268,10 +279,8 @@ impl Hear {
         if text.len() > RESULT_LARGEST_BYTES {
             return Err(Refusal::new(Code::ValueTooLarge, "the result is larger than a tool's may be").into());
         }
-        let is_repeated = matches!(call.status, CallStatus::Completed | CallStatus::Failed)
-            && call.delivery.attempt == attempt
-            && call.outcome.result.as_deref() == Some(text.as_str());
-        if is_repeated {
+        let status = if broke_off { CallStatus::Failed } else { CallStatus::Completed };
+        if self.was_heard(call, attempt, status) && call.outcome.result.as_deref() == Some(text.as_str()) {
             return Ok(Judged { call: call.clone(), woken: None });
         }
         let running = self.running(tx, moving, call, attempt).await?;

@@ -73,6 +73,41 @@ async fn a_node_may_refuse_break_off_and_not_know() {
 }
 
 #[tokio::test]
+async fn a_node_that_says_again_how_a_call_ended_gets_the_same_answer_and_one_that_says_another_end_does_not() {
+    let world = World::new().await;
+    let bench = Bench::new(&world).await;
+    let refusal = json!({"code": "FORBIDDEN", "message": "read only"});
+    let ends = [
+        json!({"attempt": 1, "status": "refused", "reason": refusal}),
+        json!({"attempt": 1, "status": "unknown"}),
+        json!({"attempt": 1, "status": "failed", "result": {"success": false}}),
+        json!({"attempt": 1, "status": "completed", "result": {"success": false}}),
+    ];
+    for end in &ends {
+        let call = bench.execute("tool_read_file", json!({"path": "a"})).await.ok();
+        if end["status"] != "refused" {
+            bench.node.accept(&call).await.ok();
+        }
+        let first = bench.node.say(&call, "result", end).await.ok();
+        assert_eq!(first["status"], end["status"]);
+        assert_eq!(bench.node.say(&call, "result", end).await.ok(), first);
+        let another_reason =
+            json!({"attempt": 1, "status": "refused", "reason": {"code": "FORBIDDEN", "message": "no"}});
+        for other in ends.iter().filter(|other| *other != end).chain([&another_reason]) {
+            bench.node.say(&call, "result", other).await.refused(409, "CALL_MOVED_ON");
+        }
+        let mut older = end.clone();
+        older["attempt"] = json!(0);
+        bench.node.say(&call, "result", &older).await.refused(409, "CALL_MOVED_ON");
+        assert_eq!(bench.call(&call).await, first);
+    }
+    let steps = bench.actions().await;
+    for step in ["tool_call.refuse", "tool_call.unknown", "tool_call.fail", "tool_call.complete"] {
+        assert_eq!(steps.iter().filter(|found| *found == step).count(), 1, "{step}");
+    }
+}
+
+#[tokio::test]
 async fn a_node_hears_of_what_it_is_to_do_and_of_nothing_else() {
     let world = World::new().await;
     let bench = Bench::new(&world).await;
