@@ -13,7 +13,6 @@ use domain::answers::{self, SnapshotContent};
 use domain::approvals::{Approval, ApprovalStatus};
 use domain::history::trimmed;
 use domain::ids::{ApprovalId, UserId, WorkspaceId};
-use domain::messages::Message;
 use domain::requests::Request;
 use domain::tool_calls::ToolCall;
 use domain::{Code, Refusal};
@@ -53,11 +52,10 @@ async fn why(tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<Op
         return Ok(None);
     };
     let asked = tx.scope(workspace).messages(&task.session).get(task.talk.message_number).await?;
-    let range = (task.talk.message_number, u64::MAX >> 1);
-    let steps = tx.scope(workspace).messages(&task.session).of_task(&task.id, range).await?;
-    let step = steps.into_iter().find(|step| step.calls.iter().any(|made| made.id == waiter.call));
-    let text = |message: Option<Message>| message.map(|message| message.content).unwrap_or_default();
-    Ok(Some(Why { asked: text(asked), said: text(step) }))
+    let from = task.talk.message_number;
+    let said = tx.scope(workspace).messages(&task.session).words_with_call(&task.id, from, &waiter.call).await?;
+    let asked = asked.map(|message| message.content);
+    Ok(Some(Why { asked: asked.unwrap_or_default(), said: said.unwrap_or_default() }))
 }
 
 /// Who looks, and whether they may decide for others: then they see what is for others, too.
@@ -145,14 +143,13 @@ impl Operation for Get {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Inquiry> {
-        find(tx, &self.looker, &self.id).await
+        let (workspace, approval) = find(tx, &self.looker, &self.id).await?;
+        Ok(Inquiry::new(tx, workspace, approval).await?.ok_or_else(Refusal::approval_not_found)?)
     }
 }
 
 /// Finds an approval that somebody sees.
-async fn find(tx: &mut Tx, looker: &Looker, id: &ApprovalId) -> Result<Inquiry> {
+async fn find(tx: &mut Tx, looker: &Looker, id: &ApprovalId) -> Result<(WorkspaceId, Approval)> {
     let found = tx.approval_seen_by((&looker.user, looker.decides_for_others), id).await?;
-    let (workspace, approval) = found.ok_or_else(Refusal::approval_not_found)?;
-    let found = Inquiry::new(tx, workspace, approval).await?;
     Ok(found.ok_or_else(Refusal::approval_not_found)?)
 }

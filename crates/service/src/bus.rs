@@ -129,9 +129,7 @@ pub async fn drain(house: &House, patience: Duration) {
     for place in house.bus().places() {
         let id = place.2.clone();
         match recovery::interrupt(house, place).await {
-            Ok(true) => house.bus().stop(&id),
-            // Its turn finds out by itself.
-            Ok(false) => {}
+            Ok(_) => house.bus().stop(&id),
             Err(error) => tracing::warn!(task = %id, %error, "a task could not be ended; the next start will"),
         }
     }

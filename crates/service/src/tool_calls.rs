@@ -1,5 +1,6 @@
 //! Calls of tools on people's machines: wished for, judged, delivered, brought to an end. How they move is in `moves`.
 
+mod asking;
 mod deadlines;
 mod delivering;
 mod judging;
@@ -8,6 +9,7 @@ mod offering;
 mod own_calls;
 mod proposing;
 mod reconsidering;
+mod remembering;
 mod settings;
 mod waiting;
 
@@ -31,8 +33,16 @@ use domain::Refusal;
 use domain::callers::Caller;
 use domain::ids::{ToolCallId, WorkspaceId};
 use domain::tool_calls::{CallStatus, ToolCall};
+use serde_json::{Map, Value};
 use std::sync::Arc;
-use store::{Operation, Tx};
+use store::{LITTLE_BYTES, Operation, Tx};
+
+/// Whether arguments or results are of a size that holds nobody up.
+fn is_little(fields: &Map<String, Value>) -> bool {
+    let size =
+        |value: &Value| value.as_str().map_or_else(|| value.as_array().map_or(16, |all| all.len() * 256), str::len);
+    fields.values().map(size).sum::<usize>() <= LITTLE_BYTES
+}
 
 /// A call, as those see it whom it concerns: the person it is made for. Others of the project see that it is, not what.
 pub async fn get(ctx: &Ctx, project: ProjectRef, id: &str) -> Result<ToolCall> {

@@ -60,7 +60,7 @@ pub use idempotency::{Claim, StoredOutcome};
 pub use leases::Lease;
 pub use ledger::Spending;
 pub use nodes::Pairing;
-pub use operation::Operation;
+pub use operation::{LITTLE_BYTES, Operation};
 pub use scope::Scope;
 pub use shared::{Condition, WriterFigures};
 pub use snapshots::FrozenEntry;

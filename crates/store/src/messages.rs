@@ -218,6 +218,42 @@ impl Messages<'_> {
         Ok(self.read_all(rows)?.pop())
     }
 
+    /// The newest message of a task from a number on that asked for tools.
+    pub async fn newest_with_calls(&mut self, task: &TaskId, from: u64) -> Result<Option<Message>> {
+        let row = self
+            .tx
+            .query_one(
+                selected!(
+                    "WHERE workspace = $1 AND session = $2 AND number >= $3 AND task = $4 AND calls IS NOT NULL
+                  ORDER BY number DESC LIMIT 1"
+                ),
+                params![self.workspace.as_str(), self.session.as_str(), from, task.as_str()],
+            )
+            .await?;
+        Ok(row.map(|row| self.read_all(vec![row])).transpose()?.and_then(|mut read| read.pop()))
+    }
+
+    /// What a task said, from a number on, when it asked for this call.
+    pub async fn words_with_call(&mut self, task: &TaskId, from: u64, call: &str) -> Result<Option<String>> {
+        let id = to_json(&call)?.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+        let row = self
+            .tx
+            .query_one(
+                "SELECT content FROM messages
+                  WHERE workspace = $1 AND session = $2 AND number >= $3 AND task = $4 AND calls LIKE $5 ESCAPE '\\'
+                  ORDER BY number LIMIT 1",
+                params![
+                    self.workspace.as_str(),
+                    self.session.as_str(),
+                    from,
+                    task.as_str(),
+                    format!("%\"id\":{id}%").as_str()
+                ],
+            )
+            .await?;
+        row.map(|mut row| row.text()).transpose()
+    }
+
     /// What one task has said in the session, between two numbers and with both.
     pub async fn of_task(&mut self, task: &TaskId, (from, to): (u64, u64)) -> Result<Vec<Message>> {
         let rows = self

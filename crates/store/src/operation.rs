@@ -5,16 +5,19 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+/// What is called little data: nobody has to wait while it is written.
+pub const LITTLE_BYTES: usize = 64 * 1024;
+
 /// Runs against one transaction: all of it happens, or none.
 ///
 /// `run` takes `&self` because an engine may run it again after a conflict, so it must not keep anything outside the
-/// transaction. It may await nothing but the transaction: on SQLite it is polled once, on the thread that owns
-/// the connection.
+/// transaction. It may await nothing but the transaction: on SQLite it is polled once, on the thread that holds
+/// the connection then.
 pub trait Operation: Send + Sync + 'static {
     type Output: Send + 'static;
     type Error: From<Error> + Send + 'static;
 
-    /// Whether it is a handful of statements on little data, however much there is in the house: then it may be run by its
+    /// Whether it is a handful of statements on little data (`LITTLE_BYTES`), however much there is in the house: then it may be run by its
     /// caller's own thread.
     fn is_small(&self) -> bool {
         false

@@ -122,6 +122,21 @@ impl Snapshots<'_> {
         Ok(())
     }
 
+    /// Forgets all but so many of those that the house took by itself.
+    pub async fn keep_newest_of_house(&mut self, most: u64) -> Result<()> {
+        for statement in [
+            "DELETE FROM snapshot_entries WHERE workspace = $1 AND session = $2 AND label IN (
+               SELECT label FROM snapshots WHERE workspace = $1 AND session = $2 AND label LIKE '~%'
+                ORDER BY rev DESC LIMIT 1000 OFFSET $3)",
+            "DELETE FROM snapshots WHERE workspace = $1 AND session = $2 AND label IN (
+               SELECT label FROM snapshots WHERE workspace = $1 AND session = $2 AND label LIKE '~%'
+                ORDER BY rev DESC LIMIT 1000 OFFSET $3)",
+        ] {
+            self.tx.execute(statement, params![self.workspace.as_str(), self.session.as_str(), most]).await?;
+        }
+        Ok(())
+    }
+
     /// The entries as they were, in key order.
     pub async fn entries(&mut self, label: &Label) -> Result<Vec<FrozenEntry>> {
         let rows = self

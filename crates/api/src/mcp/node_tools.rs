@@ -22,8 +22,6 @@ use tokio::time::Instant;
 
 /// Clients that hear nothing give a request up; a minute is usual.
 const SILENT_LONGEST: Duration = Duration::from_secs(50);
-/// Room for a person's ten minutes, the way to the machine and what a command may take.
-const TOLD_LONGEST: Duration = Duration::from_secs(20 * 60);
 const TOLD_EVERY: Duration = Duration::from_secs(15);
 /// How long a call that can become a task may take to end without becoming one.
 const TASK_AFTER: Duration = Duration::from_secs(3);
@@ -108,7 +106,10 @@ async fn make(
     let wait = Wait { asker, asked, proposed };
     let takes_tasks = tasks::are_known_to(asked);
     let default = if takes_tasks { TASK_AFTER } else { SILENT_LONGEST };
-    let Some(call) = wait.at_most(wanted.unwrap_or(default)).await? else {
+    let waited = wait.at_most(wanted.unwrap_or(default)).await;
+    // Whoever is told that something went wrong has to know that there is a call.
+    let named = |error: service::Error| error.into_refusal().with("call_id", wait.proposed.call.as_str());
+    let Some(call) = waited.map_err(named)? else {
         tool_calls::withdraw(&asker.ctx, &wait.proposed).await?;
         return Err(left(&wait.proposed).into());
     };
@@ -160,10 +161,11 @@ struct Wait<'a> {
 impl Wait<'_> {
     /// Waits for the end, as long as is wanted and the client can bear; `None` = the client has gone, or has to go.
     async fn at_most(&self, wanted: Duration) -> service::Result<Option<ToolCall>> {
-        let bearable = if self.asked.meta.get_progress_token().is_some() { TOLD_LONGEST } else { SILENT_LONGEST };
+        let is_told = self.asked.meta.get_progress_token().is_some();
+        let longest = if is_told { wanted } else { wanted.min(SILENT_LONGEST) };
         let mut standing = Standing::new(&self.asker.ctx.house, self.asker.signed_in.clone());
         tokio::select! {
-            call = self.follow(wanted.min(bearable)) => call.map(Some),
+            call = self.follow(longest) => call.map(Some),
             () = self.asked.ct.cancelled() => Ok(None),
             () = standing.over() => Ok(None),
         }

@@ -52,9 +52,6 @@ pub enum RememberWhat {
 pub async fn decide(ctx: &Ctx, project: Option<&str>, id: &str, answer: Answer) -> Result<Inquiry> {
     ctx.caller.require_person()?;
     let id = ApprovalId::parse(id)?;
-    if let Answer::Reject { note: Some(note) } = &answer {
-        domain::sessions::check_text("reason", note, NOTE_LONGEST)?;
-    }
     let operation = Decide::new(ctx, project, id, answer).await?;
     let turn = WorkspaceId::personal(&ctx.caller.user);
     let ctx = ctx.clone();
@@ -152,7 +149,9 @@ impl Operation for Decide {
     }
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
-        let Inquiry { workspace, approval, call, .. } = find(tx, &self.looker, &self.id).await?;
+        let (workspace, approval) = find(tx, &self.looker, &self.id).await?;
+        let call = tx.scope(&workspace).tool_calls().get(&approval.project, &approval.call).await?;
+        let call = call.ok_or_else(Refusal::approval_not_found)?;
         if let Some(named) = &self.project {
             let project = tx.scope(&workspace).projects().get(&approval.project).await?;
             if !project.is_some_and(|project| project.id.as_str() == named || project.name == *named) {
@@ -175,6 +174,9 @@ impl Operation for Decide {
 
 impl Decide {
     async fn new(ctx: &Ctx, project: Option<&str>, id: ApprovalId, answer: Answer) -> Result<Self> {
+        if let Answer::Reject { note: Some(note) } = &answer {
+            domain::sessions::check_text("reason", note, NOTE_LONGEST)?;
+        }
         Ok(Self {
             caller: ctx.caller.clone(),
             looker: Looker::of(ctx).await?,

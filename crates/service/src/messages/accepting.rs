@@ -17,7 +17,7 @@ use domain::worker_spaces::{Alert, is_nearly_full};
 use domain::{Code, Refusal};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use store::{Operation, QueuedFor, Tx};
+use store::{LITTLE_BYTES, Operation, QueuedFor, Tx};
 
 #[derive(Debug, Clone)]
 pub struct SendMessage {
@@ -97,7 +97,7 @@ impl Operation for Send {
     type Error = Error;
 
     fn is_small(&self) -> bool {
-        true
+        self.input.content.len() <= LITTLE_BYTES
     }
 
     async fn run(&self, tx: &mut Tx) -> Result<Sent> {

@@ -59,7 +59,6 @@ pub(crate) async fn append(tx: &mut Tx, session: &mut Session, message: Message)
 
 /// The newest step of a task's turn that asked for tools.
 pub(crate) async fn newest_step(tx: &mut Tx, workspace: &WorkspaceId, task: &Task) -> Result<Option<Message>> {
-    let range = (task.talk.message_number, u64::MAX >> 1);
-    let said = tx.scope(workspace).messages(&task.session).of_task(&task.id, range).await?;
-    Ok(said.into_iter().rfind(|message| message.role == Role::Assistant && !message.calls.is_empty()))
+    let from = task.talk.message_number;
+    Ok(tx.scope(workspace).messages(&task.session).newest_with_calls(&task.id, from).await?)
 }

@@ -1,4 +1,5 @@
-//! Tasks that nobody works on any more, or for too long: they end as failed, and history says why.
+//! Tasks that nobody works on any more, or for too long: they end as failed, and history says why. What waits for calls
+//! that go on without it is put aside.
 
 use super::transitions::{Mover, put, put_in};
 use crate::messages::kept;

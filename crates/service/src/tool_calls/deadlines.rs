@@ -11,7 +11,7 @@ use domain::nodes::Node;
 use domain::times::Timestamp;
 use domain::tool_calls::{CallStatus, ToolCall};
 use std::time::Duration;
-use store::{Operation, Tx};
+use store::{Operation, ToolCallPlace, Tx};
 use tokio::sync::Notify;
 
 const LOOKED_AT_ONCE: u64 = 64;
@@ -69,7 +69,7 @@ pub async fn end_overdue_calls_once(house: &House) -> Result<Option<Duration>> {
                 }
                 Ok(None) => {}
                 // One that cannot be moved must not hold up the others.
-                Err(error @ (Error::Refused(_) | Error::Store(store::Error::BadRow(_)))) => {
+                Err(error) if is_of_one_call(&error) => {
                     tracing::warn!(%error, "a call could not be moved on");
                 }
                 Err(error) => return Err(error),
@@ -81,12 +81,17 @@ pub async fn end_overdue_calls_once(house: &House) -> Result<Option<Duration>> {
     }
 }
 
+/// Whether something is wrong with one call, and not with the house.
+pub(super) fn is_of_one_call(error: &Error) -> bool {
+    matches!(error, Error::Refused(_) | Error::Store(store::Error::BadRow(_)))
+}
+
 struct Due {
     now: Timestamp,
 }
 
 impl Operation for Due {
-    type Output = (Vec<(WorkspaceId, ProjectId, ToolCallId)>, Option<Timestamp>);
+    type Output = (Vec<ToolCallPlace>, Option<Timestamp>);
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {

@@ -1,6 +1,7 @@
 //! A call on its way to its node and back. What a node says is heard only of the call, the telling and the node that it was
 //! said to.
 
+use super::is_little;
 use super::judging::{Judge, Judged};
 use super::moves::{Mover, Moving};
 use crate::projects::ProjectRef;
@@ -170,7 +171,12 @@ impl Operation for Hear {
     type Error = Error;
 
     fn is_small(&self) -> bool {
-        true
+        match &self.said {
+            // A person may be asked then, and all that the session knows is kept.
+            Said::Preview(_) => false,
+            Said::Result { result, .. } => is_little(result),
+            Said::Accept { .. } | Said::Refuse { .. } | Said::Unknown { .. } => true,
+        }
     }
 
     async fn run(&self, tx: &mut Tx) -> Result<Judged> {

@@ -1,15 +1,14 @@
 //! What the house thinks of a call: whether it is well-formed, whether the rules allow it, how dangerous it is, and so
 //! whether a person has to be asked.
 
+use super::asking::is_shown_in_part;
 use super::moves::Moving;
 use super::settings::{is_granted, request_of};
 use crate::bus::standing_of;
 use crate::policy;
 use crate::{Error, Result};
 use domain::agents::Agent;
-use domain::approvals::{Approval, ApprovalStatus};
 use domain::digests::{Parties, Plan, Shown, digest};
-use domain::events::Event;
 use domain::ids::{ApprovalId, ProjectId, UserId, WorkspaceId};
 use domain::node_tools::{NodeRequest, NodeTool, SCHEMA_VERSION};
 use domain::nodes::Node;
@@ -17,11 +16,8 @@ use domain::policy::{Question, Source};
 use domain::projects::ProjectApproval;
 use domain::risks::{Assessment, Known, assess};
 use domain::rules::Rules;
-use domain::sessions::ContextCounters;
-use domain::snapshots::{Label, Snapshot};
-use domain::standing_rules::{Asked, Covers, RulePlace, StandingRule};
 use domain::times::Timestamp;
-use domain::tool_calls::{CallOrigin, CallStatus, Judgement, Preview, Risk, SessionKnew, ToolCall};
+use domain::tool_calls::{CallStatus, Judgement, Preview, ToolCall};
 use domain::{Code, Refusal};
 use serde_json::Value;
 use std::sync::Arc;
@@ -205,117 +201,10 @@ impl Judge {
             session_knew: None,
         })
     }
-
-    /// Whether a person's standing rule covers a call that was judged.
-    pub(super) async fn is_remembered(
-        &self,
-        tx: &mut Tx,
-        workspace: &WorkspaceId,
-        call: &ToolCall,
-        request: &NodeRequest,
-    ) -> Result<bool> {
-        let origin = &call.origin;
-        let Some(node) = call.delivery.node.clone() else { return Ok(false) };
-        let place = RulePlace { project: origin.project.clone(), agent: origin.agent.id.clone(), node };
-        let asked = Asked {
-            user: &origin.user,
-            place: &place,
-            session: origin.session.as_ref(),
-            tool: &call.wish.tool,
-            params: &call.wish.params,
-            // By where it really leads: a link in a folder may lead out of it.
-            path: real_path(call).or(request.path()),
-            is_command: request.tool().is_command(),
-            network: call.judgement.as_ref().is_some_and(|judgement| judgement.network),
-        };
-        let rules =
-            tx.scope(workspace).standing_rules().of_tool(&origin.project, &origin.agent.id, &call.wish.tool).await?;
-        for rule in rules.iter().filter(|rule| rule.stands_for(asked, self.now)) {
-            if self.is_as_wide_as(tx, workspace, rule, call).await? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// A folder that was remembered for something harmless does not stand for something dangerous in it.
-    async fn is_as_wide_as(
-        &self,
-        tx: &mut Tx,
-        workspace: &WorkspaceId,
-        rule: &StandingRule,
-        call: &ToolCall,
-    ) -> Result<bool> {
-        let is_high = |call: &ToolCall| call.judgement.as_ref().is_some_and(|judged| judged.risk == Risk::High);
-        if matches!(rule.covers, Covers::Call { .. }) || !is_high(call) {
-            return Ok(true);
-        }
-        let Some(approval) = tx.scope(workspace).approvals().get(&rule.approval).await? else { return Ok(false) };
-        let shown = tx.scope(workspace).tool_calls().get(&approval.project, &approval.call).await?;
-        Ok(shown.is_some_and(|shown| is_high(&shown)))
-    }
-
-    /// Puts a person before the call.
-    async fn ask(&self, tx: &mut Tx, moving: &Moving<'_>, validated: &ToolCall) -> Result<ToolCall> {
-        let mut waiting = validated.waiting_for(self.approval.clone(), self.now)?;
-        if let Some(judgement) = &mut waiting.judgement {
-            judgement.session_knew = freeze(tx, moving.workspace, &validated.origin, self.now).await?;
-        }
-        let judgement = waiting.judgement.as_ref().ok_or_else(|| Refusal::invalid("it was not judged"))?;
-        let approval = Approval {
-            id: self.approval.clone(),
-            project: waiting.origin.project.clone(),
-            call: waiting.id.clone(),
-            user: waiting.origin.user.clone(),
-            digest: judgement.digest.clone(),
-            status: ApprovalStatus::Pending,
-            requested_at: self.now,
-            expires_at: judgement.expires_at,
-            decided: None,
-        };
-        tx.scope(moving.workspace).approvals().create(&approval).await?;
-        moving.put(tx, validated, &waiting).await?;
-        moving.tell(tx, &waiting, Event::approval_request(&waiting, &approval, self.now)).await?;
-        Ok(waiting)
-    }
-}
-
-/// Keeps what the session knows, so that whoever is asked can look at it then and later.
-async fn freeze(
-    tx: &mut Tx,
-    workspace: &WorkspaceId,
-    origin: &CallOrigin,
-    now: Timestamp,
-) -> Result<Option<SessionKnew>> {
-    let Some(id) = &origin.session else { return Ok(None) };
-    let Some(session) = tx.scope(workspace).sessions().get(id).await? else { return Ok(None) };
-    let ContextCounters { rev, keys, total_tokens: tokens, .. } = session.counters;
-    let snapshot = Snapshot {
-        label: Label::of_house(rev),
-        taken_at: now,
-        taken_by: origin.participant.clone(),
-        rev,
-        key_count: keys,
-        total_size_tokens: tokens,
-    };
-    // Others may have asked when it was the same.
-    if tx.scope(workspace).snapshots(id).get(&snapshot.label).await?.is_none() {
-        tx.scope(workspace).snapshots(id).take(&snapshot, now).await?;
-    }
-    Ok(Some(SessionKnew { rev, keys, tokens, label: snapshot.label }))
-}
-
-fn is_shown_in_part(call: &ToolCall) -> bool {
-    let preview = call.judgement.as_ref().and_then(|judgement| judgement.preview.as_ref());
-    preview.is_some_and(|preview| preview.diff_cut)
 }
 
 pub(super) fn unknown_tool(call: &ToolCall) -> Refusal {
     Refusal::new(Code::ToolNotFound, format!("there is no tool `{}`", call.wish.tool))
-}
-
-fn real_path(call: &ToolCall) -> Option<&str> {
-    call.judgement.as_ref()?.preview.as_ref()?.path.as_deref()
 }
 
 /// What the rules say no to, as against what is not well-formed.

@@ -1,6 +1,7 @@
 //! A call that somebody wishes for: put on record whatever becomes of it, and taken as far as it can go at once.
 
 use super::delivering::{judge, on_own_feet, woken};
+use super::is_little;
 use super::judging::{Judge, Judged, serving};
 use super::moves::{Mover, Moving};
 use crate::agents::{self, AgentPath};
@@ -102,7 +103,7 @@ impl Operation for Propose {
     type Error = Error;
 
     fn is_small(&self) -> bool {
-        true
+        NodeTool::parse(&self.input.tool).is_some_and(NodeTool::only_looks) && is_little(&self.input.params)
     }
 
     async fn run(&self, tx: &mut Tx) -> Result<Sent> {

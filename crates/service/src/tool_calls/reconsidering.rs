@@ -2,6 +2,7 @@
 //! What has not begun is ended as soon as that is known. A call is asked about once more when it would begin, so nothing
 //! depends on how soon this comes.
 
+use super::deadlines::is_of_one_call;
 use super::delivering::{judge, refused, woken};
 use super::judging::{Judge, Judged};
 use super::moves::{Mover, Moving};
@@ -36,14 +37,14 @@ pub async fn reconsider(house: &House) -> Result<()> {
     let mut after = String::new();
     loop {
         let judge = judge(house).await?;
-        let (fallen, last) = house.store().read(Look { after, judge: judge.clone() }).await?;
+        let (fallen, last) = house.store().scan(Look { after, judge: judge.clone() }).await?;
         for place in fallen {
             let workspace = place.0.clone();
             // Decided anew in the same transaction as the move: much may have happened since the look.
             match house.store().write(&workspace, End { place, judge: judge.clone() }).await {
                 Ok(Some(judged)) => woken(house, judged.woken).await,
                 Ok(None) => {}
-                Err(error @ (Error::Refused(_) | Error::Store(store::Error::BadRow(_)))) => {
+                Err(error) if is_of_one_call(&error) => {
                     tracing::warn!(%error, "a call could not be ended");
                 }
                 Err(error) => return Err(error),
@@ -94,8 +95,12 @@ impl Operation for Look {
         let last = open.last().filter(|_| !is_last).map(|(_, _, id)| id.as_str().to_owned());
         let mut found = Vec::new();
         for place in open {
-            if fallen(tx, &place, &self.judge).await?.is_some() {
-                found.push(place);
+            match fallen(tx, &place, &self.judge).await {
+                Ok(None) => {}
+                Ok(Some(_)) => found.push(place),
+                // One that cannot be read must not hold up the others.
+                Err(error) if is_of_one_call(&error) => tracing::warn!(%error, "a call cannot be looked at"),
+                Err(error) => return Err(error),
             }
         }
         Ok((found, last))

@@ -1,6 +1,7 @@
 //! How the end of a turn is kept: the last words, the money and the task's state in one transaction.
 
 use super::hosts::Host;
+use super::keeping::is_little;
 use crate::budgets::{self, Reservation};
 use crate::messages::kept;
 use crate::tasks::recovery;
@@ -80,10 +81,12 @@ pub(super) async fn parked(host: &Host) -> Result<()> {
 pub(super) async fn stopped(host: &Host) -> Result<()> {
     let (shown, open) = host.left_over();
     let settlement = host.settlement(open, CallEnd::Unknown).await?;
-    host.figures().ended(TaskStatus::Cancelled);
     let (id, now) = (MessageId::generated(host.house().unique()), host.house().now());
     let leave = Leave { place: place(host), shown, made: host.made(), id, settlement, now };
-    host.house().store().write(host.workspace(), leave).await
+    if host.house().store().write(host.workspace(), leave).await? {
+        host.figures().ended(TaskStatus::Cancelled);
+    }
+    Ok(())
 }
 
 /// A turn that could not even begin.
@@ -196,7 +199,7 @@ impl Operation for Close {
     type Error = Error;
 
     fn is_small(&self) -> bool {
-        true
+        self.message.as_ref().is_none_or(|message| is_little(&message.content, &message.calls))
     }
 
     async fn run(&self, tx: &mut Tx) -> Result<Option<TaskStatus>> {
@@ -232,16 +235,19 @@ struct Leave {
 }
 
 impl Operation for Leave {
-    type Output = ();
+    /// Whether the task is over; else it waits for calls that go on, and finds by itself what came of them.
+    type Output = bool;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<()> {
+    async fn run(&self, tx: &mut Tx) -> Result<bool> {
         let Self { place: Place { workspace, task }, shown, made, id, settlement, .. } = self;
         Settlement::put(tx, settlement.as_ref(), self.now).await?;
-        let Some(ended) = tx.scope(workspace).tasks().get(&task.project, &task.id).await? else { return Ok(()) };
+        let found = tx.scope(workspace).tasks().get(&task.project, &task.id).await?;
+        let Some(ended) = found.filter(|task| task.status.has_ended()) else { return Ok(false) };
         let ending = kept::ending(&ended, id.clone(), shown.clone(), self.now);
         let calls = self.put_into_step(tx, made.clone()).await?;
-        leave(tx, workspace, &ended, Message { calls, ..ending }).await
+        leave(tx, workspace, &ended, Message { calls, ..ending }).await?;
+        Ok(true)
     }
 }
 

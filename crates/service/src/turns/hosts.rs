@@ -157,7 +157,7 @@ impl Host {
         (std::mem::take(&mut progress.shown), progress.open.take())
     }
 
-    /// Calls that were made and are in no step yet.
+    /// Calls that were made and whose results are not kept yet.
     pub(super) fn made(&self) -> Vec<ToolUse> {
         std::mem::take(&mut self.lock().made)
     }

@@ -12,13 +12,19 @@ use domain::node_tools::NodeTool;
 use domain::sessions::Session;
 use domain::times::Timestamp;
 use domain::tool_calls::Waiter;
-use store::{Operation, Tx};
+use store::{LITTLE_BYTES, Operation, Tx};
 
 pub(super) async fn session_of(tx: &mut Tx, place: &Place) -> Result<Session> {
     let found = tx.scope(&place.workspace).sessions().get(&place.task.session).await?;
     let session = found.ok_or_else(Refusal::session_not_found)?;
     session.require_active()?;
     Ok(session)
+}
+
+/// Whether words and calls are of a size that holds nobody up.
+pub(super) fn is_little(words: &str, calls: &[ToolUse]) -> bool {
+    let size = |call: &ToolUse| call.arguments.len() + call.result.as_ref().map_or(0, |result| result.content.len());
+    words.len() + calls.iter().map(size).sum::<usize>() <= LITTLE_BYTES
 }
 
 /// Keeps a step that is over, and settles the call it came from.
@@ -35,7 +41,7 @@ impl Operation for KeepMessage {
     type Error = Error;
 
     fn is_small(&self) -> bool {
-        true
+        is_little(&self.message.content, &self.message.calls)
     }
 
     async fn run(&self, tx: &mut Tx) -> Result<bool> {
@@ -81,7 +87,7 @@ impl Operation for KeepResults {
     type Error = Error;
 
     fn is_small(&self) -> bool {
-        true
+        is_little("", &self.calls)
     }
 
     async fn run(&self, tx: &mut Tx) -> Result<()> {

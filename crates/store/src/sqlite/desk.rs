@@ -9,6 +9,7 @@ use crate::Error;
 use crate::Tx;
 use crate::jobs::Job;
 use crate::queue::Refused;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use domain::ids::WorkspaceId;
 use futures_util::FutureExt;
@@ -17,24 +18,24 @@ use std::sync::{Arc, PoisonError, TryLockError};
 
 pub(crate) struct Desk {
     writer: Mutex<Writer>,
+    /// Whether the thread has a job in its hands and is about to write: it goes first.
+    awaited: AtomicBool,
     rooms: Arc<Rooms>,
 }
 
 impl Desk {
     pub(crate) fn new(writer: Writer, rooms: Arc<Rooms>) -> Self {
-        Self { writer: Mutex::new(writer), rooms }
+        Self { writer: Mutex::new(writer), awaited: AtomicBool::new(false), rooms }
     }
 
     /// Takes a job: done already when this returns, or put into the queue.
     pub(crate) fn hand_in(&self, turn: &WorkspaceId, job: Box<dyn Job>) -> Result<(), Refused<Box<dyn Job>>> {
         let Some(mut writer) = self.writer_for(job.as_ref()) else { return self.rooms.queue.push(turn, job) };
+        // To open the database again takes long: the thread does it. Also if this one does not come back from the job.
+        let mut mending = Mending { rooms: &self.rooms, turn, is_needed: true };
         writer.write_alone(job);
-        let has_failed = writer.is_broken();
+        mending.is_needed = writer.is_broken();
         drop(writer);
-        if has_failed {
-            // To open the database again takes long: the thread does it. A queue that is closed has it over with.
-            let _ = self.rooms.queue.push(turn, Box::new(Nothing));
-        }
         Ok(())
     }
 
@@ -48,19 +49,39 @@ impl Desk {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        (writer.is_at_rest() && self.rooms.queue.is_open_and_empty()).then_some(writer)
+        let is_free = !self.awaited.load(Ordering::Acquire);
+        (is_free && writer.is_at_rest() && self.rooms.queue.is_open_and_empty()).then_some(writer)
     }
 
     /// Works until the queue is closed and empty, then closes the database.
     pub(crate) fn run(&self) {
         while let Some(first) = self.rooms.queue.next() {
-            self.lock().write(first);
+            self.awaited.store(true, Ordering::Release);
+            let mut writer = self.lock();
+            self.awaited.store(false, Ordering::Release);
+            writer.write(first);
         }
         self.lock().close();
     }
 
     fn lock(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Has the thread mend a writer, when this goes.
+struct Mending<'d> {
+    rooms: &'d Rooms,
+    turn: &'d WorkspaceId,
+    is_needed: bool,
+}
+
+impl Drop for Mending<'_> {
+    fn drop(&mut self) {
+        if self.is_needed {
+            // A queue that is closed has it over with.
+            let _ = self.rooms.queue.push(self.turn, Box::new(Nothing));
+        }
     }
 }
 

@@ -1,0 +1,64 @@
+//! Answers of people that stand for later calls.
+
+use super::judging::Judge;
+use crate::Result;
+use domain::ids::WorkspaceId;
+use domain::node_tools::NodeRequest;
+use domain::standing_rules::{Asked, Covers, RulePlace, StandingRule};
+use domain::tool_calls::{Risk, ToolCall};
+use store::Tx;
+
+impl Judge {
+    /// Whether a person's standing rule covers a call that was judged.
+    pub(super) async fn is_remembered(
+        &self,
+        tx: &mut Tx,
+        workspace: &WorkspaceId,
+        call: &ToolCall,
+        request: &NodeRequest,
+    ) -> Result<bool> {
+        let origin = &call.origin;
+        let Some(node) = call.delivery.node.clone() else { return Ok(false) };
+        let place = RulePlace { project: origin.project.clone(), agent: origin.agent.id.clone(), node };
+        let asked = Asked {
+            user: &origin.user,
+            place: &place,
+            session: origin.session.as_ref(),
+            tool: &call.wish.tool,
+            params: &call.wish.params,
+            // By where it really leads: a link in a folder may lead out of it.
+            path: real_path(call).or(request.path()),
+            is_command: request.tool().is_command(),
+            network: call.judgement.as_ref().is_some_and(|judgement| judgement.network),
+        };
+        let rules =
+            tx.scope(workspace).standing_rules().of_tool(&origin.project, &origin.agent.id, &call.wish.tool).await?;
+        for rule in rules.iter().filter(|rule| rule.stands_for(asked, self.now)) {
+            if self.is_as_wide_as(tx, workspace, rule, call).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// A folder that was remembered for something harmless does not stand for something dangerous in it.
+    async fn is_as_wide_as(
+        &self,
+        tx: &mut Tx,
+        workspace: &WorkspaceId,
+        rule: &StandingRule,
+        call: &ToolCall,
+    ) -> Result<bool> {
+        let is_high = |call: &ToolCall| call.judgement.as_ref().is_some_and(|judged| judged.risk == Risk::High);
+        if matches!(rule.covers, Covers::Call { .. }) || !is_high(call) {
+            return Ok(true);
+        }
+        let Some(approval) = tx.scope(workspace).approvals().get(&rule.approval).await? else { return Ok(false) };
+        let shown = tx.scope(workspace).tool_calls().get(&approval.project, &approval.call).await?;
+        Ok(shown.is_some_and(|shown| is_high(&shown)))
+    }
+}
+
+fn real_path(call: &ToolCall) -> Option<&str> {
+    call.judgement.as_ref()?.preview.as_ref()?.path.as_deref()
+}
