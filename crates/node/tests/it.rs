@@ -12,6 +12,8 @@ mod it {
     mod houses;
     mod journal;
     mod kills;
+    mod machines;
+    mod odd_houses;
     mod paths;
     mod previews;
     mod races;
