@@ -12,7 +12,9 @@ mod it {
     mod houses;
     mod journal;
     mod kills;
+    mod machines;
     mod networks;
+    mod odd_houses;
     mod paths;
     mod previews;
     mod races;

@@ -1,123 +1,13 @@
-//! The loop of a node and its house, cut off from each other at every step. A crash of the node is the loss of everything but its
-//! state directory and its files; what was done is counted by a file.
+//! The loop of a node and its house, cut off from each other at every step. What was done is counted by a file.
 
-use super::houses::{Failing, NODE, PERSON, PROJECT, TestHouse, Word, call, now, sign};
-use super::scenes::NOW_MS;
+use super::houses::{Failing, TestHouse, Word, call, now, sign};
+use super::machines::{Machine, accepted, append, command};
 use domain::times::Timestamp;
-use node::commands::Launcher;
-use node::journal::{Effect, Journal, Step};
-use node::{Daemon, Hands, Identity, Setup, Sha256, StateDirectory, Vetoes};
+use node::journal::{Effect, Step};
+use node::{Sha256, Vetoes};
 use protocol::tool_calls::ToolCall;
-use serde_json::{Value, json};
-use std::path::PathBuf;
-use std::sync::Arc;
+use serde_json::json;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
-use tokio::runtime::Runtime;
-
-/// What outlives a crash of the node.
-struct Machine {
-    folder: tempfile::TempDir,
-}
-
-/// A node that is up.
-struct Running {
-    runtime: Runtime,
-    daemon: Arc<Daemon<TestHouse>>,
-    house: TestHouse,
-}
-
-impl Machine {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("work")).unwrap();
-        let machine = Self { folder };
-        std::fs::write(machine.path("line"), "x\n").unwrap();
-        machine
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join("work").join(name)
-    }
-
-    fn state(&self) -> StateDirectory {
-        StateDirectory::open(&self.folder.path().join("state")).unwrap()
-    }
-
-    fn start(&self, house: &TestHouse) -> Running {
-        self.start_with(house, Vetoes::default(), now)
-    }
-
-    fn start_with(&self, house: &TestHouse, vetoes: Vetoes, clock: fn() -> Timestamp) -> Running {
-        let program = PathBuf::from(env!("CARGO_BIN_EXE_longhouse-confined"));
-        let launcher = Some(Launcher { program, arguments: Vec::new() });
-        let identity = Identity { node: NODE.to_owned(), user: Some(PERSON.into()), project: Some(PROJECT.into()) };
-        let (root, state) = (self.folder.path().join("work"), self.state());
-        let setup = Setup { root: &root, state: &state, launcher, identity, vetoes, now: clock() };
-        let hands = Hands::open(setup).unwrap();
-        assert_eq!(hands.commands_are_off(), None, "this machine cannot confine commands, so nothing was shown");
-        // Time passes only while nobody has anything to do.
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let daemon = Arc::new(Daemon::new(house.clone(), hands, clock, |_| {}));
-        Running { runtime, daemon, house: house.clone() }
-    }
-
-    /// How often something was done.
-    fn executions(&self) -> usize {
-        std::fs::read_to_string(self.path("log")).unwrap_or_default().lines().count()
-    }
-
-    fn step(&self, id: &str) -> Option<Step> {
-        Journal::open(&self.state(), NOW_MS).unwrap().call(id).map(|call| call.step)
-    }
-
-    /// As a node leaves it that was cut off after it had begun.
-    fn has_begun(&self, call: &ToolCall, effect: Option<Effect>) {
-        let mut journal = Journal::open(&self.state(), NOW_MS).unwrap();
-        journal.intent(&call.id, call.attempt, &call.tool, NOW_MS).unwrap();
-        journal.begun(&call.id, call.attempt, effect, NOW_MS).unwrap();
-    }
-}
-
-impl Running {
-    /// Looks at what there is, and waits until nothing is under way but what the house keeps waiting.
-    #[track_caller]
-    fn look(&self) {
-        assert!(self.try_look(), "it is never done");
-    }
-
-    fn try_look(&self) -> bool {
-        let metrics = self.runtime.metrics();
-        let is_done = async {
-            // A house that cannot be reached is no news to a test that made it so.
-            let _ = tokio::join!(self.daemon.look(), self.daemon.look());
-            while metrics.num_alive_tasks() > self.house.kept_waiting() {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        };
-        self.runtime.block_on(async { tokio::time::timeout(Duration::from_secs(600), is_done).await }).is_ok()
-    }
-
-    /// All that is in memory goes, with whatever waits for an answer.
-    fn crash(self) {
-        drop(self.runtime);
-        assert_eq!(Arc::strong_count(&self.daemon), 1, "somebody survived");
-    }
-}
-
-fn append(id: &str) -> ToolCall {
-    call(id, "tool_write_file", &json!({"path": "log", "content": "x\n", "mode": "append"}))
-}
-
-/// Adds a line to the log by a command.
-fn command(id: &str) -> ToolCall {
-    let args = ["if=line", "of=log", "oflag=append", "conv=notrunc", "status=none"];
-    call(id, "tool_execute_command", &json!({"program": "dd", "args": args}))
-}
-
-fn accepted(call: ToolCall) -> ToolCall {
-    ToolCall { status: "accepted".to_owned(), ..call }
-}
 
 const BEFORE_IT_IS_HEARD: [Failing; 2] = [Failing::Unreachable, Failing::Silent];
 const AFTER_IT_WAS_HEARD: [Failing; 2] = [Failing::AnswerLost, Failing::HeardAndSilent];
@@ -171,6 +61,28 @@ fn a_call_whose_end_was_heard_is_over_also_if_the_node_was_not_told_so() {
     for call in [append("a"), command("c")] {
         for failing in AFTER_IT_WAS_HEARD {
             assert_eq!(cut_off(&call, Word::Result, failing, true), 1);
+        }
+    }
+}
+
+#[test]
+fn a_node_that_stays_up_goes_on_when_its_house_is_back() {
+    for call in [append("a"), command("c")] {
+        for word in [Word::Accept, Word::Result] {
+            for failing in [Failing::Unreachable, Failing::AnswerLost] {
+                let (machine, house) = (Machine::new(), TestHouse::with(call.clone()));
+                house.fails(word, failing);
+                let node = machine.start(&house);
+                node.look();
+                house.fails(Word::List, Failing::Unreachable);
+                node.look();
+                house.is_well();
+                node.look();
+                node.crash();
+                assert_eq!(machine.executions(), 1, "{word:?} {failing:?}");
+                assert_eq!(house.told_of(&call.id).unwrap().status, "completed", "{word:?} {failing:?}");
+                assert_eq!(house.status(&call.id), "completed", "{word:?} {failing:?}");
+            }
         }
     }
 }
@@ -289,128 +201,6 @@ fn a_restart_with_less_allowed_does_not_change_how_a_call_ended() {
 }
 
 #[test]
-fn what_the_house_says_no_to_is_not_made() {
-    for call in [append("a"), command("c")] {
-        let (machine, house) = (Machine::new(), TestHouse::with(call.clone()));
-        house.fails(Word::Accept, Failing::Refuses("CALL_MOVED_ON"));
-        let node = machine.start(&house);
-        node.look();
-        node.crash();
-        assert_eq!((machine.executions(), house.told()), (0, Vec::new()));
-        // Whatever it says after that: with this journal it is not made any more, and that is told as it is.
-        house.is_well();
-        for given in [call.clone(), accepted(call.clone())] {
-            house.give(given);
-            let node = machine.start(&house);
-            node.look();
-            node.crash();
-            assert_eq!(machine.executions(), 0);
-        }
-        let told: Vec<String> = house.told().into_iter().map(|told| told.status).collect();
-        assert_eq!(told, ["refused", "failed"]);
-    }
-}
-
-#[test]
-fn a_call_that_is_not_for_this_node_or_not_what_was_approved_is_refused_and_nobody_asked() {
-    let changed = |change: fn(&mut ToolCall)| {
-        let mut call = append("a");
-        change(&mut call);
-        call
-    };
-    let signed = |change: fn(&mut ToolCall)| {
-        let mut call = changed(change);
-        sign(&mut call);
-        call
-    };
-    let rows = [
-        (signed(|call| call.on_behalf_of = "usr_eve".into()), "FORBIDDEN"),
-        (signed(|call| call.node = Some("nod_other".into())), "FORBIDDEN"),
-        (signed(|call| call.project = "prj_other".into()), "FORBIDDEN"),
-        (signed(|call| call.expires_at = Some(now().plus_ms(-3_600_000))), "EXPIRED"),
-        (signed(|call| call.params = json!({"path": "../log", "content": "x"})), "INVALID_REQUEST"),
-        (changed(|call| call.params["content"] = json!("y\n")), "DIGEST_MISMATCH"),
-        (changed(|call| call.digest = Some("0".repeat(64))), "DIGEST_MISMATCH"),
-        (changed(|call| call.digest = None), "DIGEST_MISMATCH"),
-        (changed(|call| call.policy_epoch = None), "DIGEST_MISMATCH"),
-        (changed(|call| call.agent_id = "agt_other".into()), "DIGEST_MISMATCH"),
-        (changed(|call| call.tool = "tool_nobody_knows".into()), "TOOL_NOT_FOUND"),
-    ];
-    for (call, code) in rows {
-        let (machine, house) = (Machine::new(), TestHouse::with(call.clone()));
-        let node = machine.start(&house);
-        node.look();
-        let told = house.told_of("a").unwrap();
-        assert_eq!((told.status.as_str(), told.code.as_deref()), ("refused", Some(code)), "{call:?}");
-        assert_eq!(house.asked(), []);
-        // As if somebody had said yes for it: what is not in the journal was not made here.
-        house.give(accepted(ToolCall { id: "b".to_owned(), ..call }));
-        node.look();
-        assert_eq!(house.told_of("b").unwrap().status, "unknown");
-        node.crash();
-        assert_eq!(machine.executions(), 0);
-    }
-}
-
-#[test]
-fn another_attempt_is_made_only_if_none_before_it_was_begun() {
-    for (word, expected) in [(Word::Accept, "completed"), (Word::Result, "unknown")] {
-        let (machine, house) = (Machine::new(), TestHouse::with(append("a")));
-        house.fails(word, Failing::Silent);
-        let node = machine.start(&house);
-        node.look();
-        node.crash();
-        house.is_well();
-        house.give(ToolCall { attempt: 2, ..append("a") });
-        let node = machine.start(&house);
-        node.look();
-        node.crash();
-        assert_eq!(house.told_of("a").unwrap().status, expected, "{word:?}");
-        assert_eq!(machine.executions(), 1, "{word:?}");
-        // The older attempt again, from a house that was put back.
-        house.give(append("a"));
-        let node = machine.start(&house);
-        node.look();
-        node.crash();
-        assert_eq!(machine.executions(), 1, "{word:?}");
-    }
-}
-
-#[test]
-fn a_house_that_was_put_back_is_told_how_the_call_ended() {
-    for call in [append("a"), command("c")] {
-        let (machine, house) = (Machine::new(), TestHouse::with(call.clone()));
-        for given in [call.clone(), accepted(call.clone()), call.clone()] {
-            house.give(given);
-            let node = machine.start(&house);
-            node.look();
-            node.crash();
-            assert_eq!(house.told_of(&call.id).unwrap().status, "completed");
-            assert_eq!(house.status(&call.id), "completed");
-        }
-        assert_eq!((machine.executions(), house.told().len()), (1, 3));
-    }
-}
-
-#[test]
-fn an_old_list_and_a_call_given_twice_change_nothing() {
-    for call in [append("a"), command("c")] {
-        let (machine, house) = (Machine::new(), TestHouse::with(call.clone()));
-        let node = machine.start(&house);
-        house.lists_once(vec![call.clone(), call.clone(), accepted(call.clone())]);
-        node.look();
-        assert_eq!((machine.executions(), house.told().len(), house.asked().len()), (1, 1, 1));
-        for old in [call.clone(), accepted(call.clone())] {
-            house.lists_once(vec![old]);
-            node.look();
-            assert_eq!(house.told_of(&call.id).unwrap().status, "completed");
-        }
-        node.crash();
-        assert_eq!(machine.executions(), 1);
-    }
-}
-
-#[test]
 fn ten_calls_at_once_are_made_once_each_and_told_truly() {
     let (machine, house) = (Machine::new(), TestHouse::default());
     let ids: Vec<String> = (0..10).map(|number| format!("call-{number}")).collect();
@@ -432,28 +222,4 @@ fn ten_calls_at_once_are_made_once_each_and_told_truly() {
         assert_eq!(machine.step(id), Some(Step::Told));
     }
     assert_eq!((house.told().len(), house.asked().len()), (10, 10));
-}
-
-#[test]
-fn a_house_that_cannot_be_reached_or_answers_nonsense_gets_nothing_done() {
-    let (machine, house) = (Machine::new(), TestHouse::with(append("a")));
-    let node = machine.start(&house);
-    house.fails(Word::List, Failing::Unreachable);
-    node.look();
-    assert_eq!(machine.executions(), 0);
-    house.is_well();
-    for status in ["", "approved", "completed", "RUNNING", "dispatched\0"] {
-        house.lists_once(vec![ToolCall { status: status.to_owned(), ..append("a") }]);
-        house.give(ToolCall { status: "approved".to_owned(), ..append("a") });
-        node.look();
-        assert_eq!((machine.executions(), house.told()), (0, Vec::new()), "{status:?}");
-    }
-    for params in [Value::Null, json!([]), json!({"path": "log"}), json!({"path": 1, "content": "x"})] {
-        let mut given = ToolCall { params, ..append("a") };
-        sign(&mut given);
-        house.give(given);
-        node.look();
-    }
-    node.crash();
-    assert_eq!(machine.executions(), 0);
 }

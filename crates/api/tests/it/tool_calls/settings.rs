@@ -167,26 +167,6 @@ async fn what_nobody_was_asked_about_does_not_go_out_once_its_project_wants_ever
 }
 
 #[tokio::test]
-async fn a_standing_rule_that_is_taken_back_does_not_answer_for_what_has_not_gone_out() {
-    let world = World::new().await;
-    let bench = Bench::new(&world).await;
-    let call = bench.waiting_write("src/a").await;
-    let soon = serde_json::to_value(world.house.now().plus_seconds(3600)).unwrap();
-    let remember = json!({"remember": {"kind": "folder", "folder": "src", "for": soon}});
-    bench.answer(&bench.owner, &call, "approve", &remember).await.ok();
-    bench.node.accept(&bench.node.open().await[0]).await.ok();
-    world.clock.advance_s(120);
-    let bench = Bench { owner: world.owner().await, ..bench };
-    let call = bench.execute("tool_write_file", json!({"path": "src/b", "content": "x"})).await.ok();
-    assert_eq!(call["status"], "approved", "the node is away");
-    let rules = world.get("/my/standing-rules").by(&bench.owner).send().await.ok();
-    let rule = format!("/my/standing-rules/{}", rules["items"][0]["id"].as_str().unwrap());
-    assert_eq!(world.delete(&rule).by(&bench.owner).send().await.status, 204);
-    assert!(bench.node.open().await.iter().all(|open| open["id"] != call["id"]));
-    assert_eq!(bench.call(&call).await["status"], "denied");
-}
-
-#[tokio::test]
 async fn a_command_has_the_network_only_if_the_rules_and_its_node_say_so_and_it_is_shown() {
     let world = World::new().await;
     let bench = Bench::new(&world).await;
