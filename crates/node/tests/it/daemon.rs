@@ -181,7 +181,7 @@ fn a_node_that_dies_after_it_began_tells_what_can_be_known_and_does_nothing_agai
 
 #[test]
 fn a_restart_with_less_allowed_does_not_change_how_a_call_ended() {
-    let read_only = Vetoes { read_only: true, no_exec: false };
+    let read_only = Vetoes { read_only: true, ..Vetoes::default() };
     for (word, expected, executions) in [(Word::Result, "completed", 1), (Word::Accept, "failed", 0)] {
         let (machine, house) = (Machine::new(), TestHouse::with(append("a")));
         house.fails(word, Failing::Silent);
