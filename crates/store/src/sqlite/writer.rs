@@ -11,7 +11,7 @@ use crate::connection::Connection;
 use crate::jobs::{Job, run_in_savepoint, run_plainly};
 use crate::operation::ready;
 use crate::queue::FairQueue;
-use crate::shared::Shared;
+use crate::shared::{Condition, Shared};
 use crate::sync::{Instant, thread};
 use crate::{Error, Result, Tx};
 use std::cell::Cell;
@@ -79,10 +79,11 @@ impl Writer {
         self.tx.is_none()
     }
 
-    /// Whether nobody has written for a moment, and a commit is quick here.
+    /// Whether nobody has written for a moment, and a commit is quick here and has not failed lately.
     pub(crate) fn is_at_rest(&self) -> bool {
         let (ended, took) = self.last.get();
-        self.tx.is_some() && took < QUICK && ended.elapsed() >= AT_REST_AFTER
+        let is_well = matches!(self.rooms.shared.condition(), Condition::Healthy);
+        self.tx.is_some() && is_well && took < QUICK && ended.elapsed() >= AT_REST_AFTER
     }
 
     pub(crate) fn close(&mut self) {

@@ -91,6 +91,9 @@ fn while_the_disk_fails_nothing_is_acknowledged_and_health_says_so() {
         for (call, error, status, code, health) in cases {
             let failure = Failure { call, error, files: BOTH, n, lasting: true };
             scene.round(failure, |server, _| {
+                // The fault comes to each thread when it has written so often.
+                let fails = || probe.write(server, call) == (status, code.to_owned());
+                wait_until("it comes to all that write", || (0..8).all(|_| fails()));
                 wait_until("health tells", || server.health().as_deref() == Some(health));
                 assert_eq!(probe.read(server).as_deref(), Some("before"), "reads are served");
                 for _ in 0..4 {
