@@ -243,6 +243,7 @@ pub(crate) fn sign(call: &mut ToolCall) {
         cwd: preview.and_then(|preview| preview.cwd.as_deref()),
         environment: preview.map_or(&[], |preview| preview.environment.as_slice()),
         base_sha256: preview.and_then(|preview| preview.base_sha256.as_deref()),
+        network: call.network,
     };
     let parties = Parties {
         project: &ProjectId::from_trusted(call.project.clone()),
