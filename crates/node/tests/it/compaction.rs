@@ -107,7 +107,7 @@ fn a_crash_at_any_byte_of_the_new_file_leaves_the_old_one_and_after_it_the_new()
         }
         let mut opened = Journal::with_limit(&twin.state, now_ms, 100).unwrap();
         assert_eq!(steps(&opened), BTreeMap::from(counts.clone()), "cut at {moment}");
-        if moment % 16 != 0 && moment != new.len() {
+        if !moment.is_multiple_of(16) && moment != new.len() {
             return;
         }
         opened.ended("open", 1, None, now_ms).unwrap();
