@@ -17,6 +17,8 @@ const AFTER_FAILURE_FIRST: Duration = Duration::from_secs(1);
 const AFTER_FAILURE_LAST: Duration = Duration::from_secs(30);
 /// A yes is to begin now.
 const YES_HOLDS_S: u64 = 30;
+/// They said no, or nothing while there was time, or could not be shown all of it.
+const NOBODY_SAID_YES: &str = "nobody at this machine said yes";
 /// What the house takes at most, and a little less.
 const RESULT_LARGEST_BYTES: usize = 14 * 1024 * 1024;
 /// How it ended is known to nobody else: it is told again before the next look.
@@ -177,9 +179,7 @@ impl<H: House> Daemon<H> {
     fn may_be_done(&self, call: &ToolCall) -> Result<(), Outcome> {
         let Some(ask) = &self.ask else { return Ok(()) };
         match self.hands.question(call) {
-            Some(question) if !ask(&question) => {
-                Err(Outcome::refused_here("somebody at this machine said no".to_owned()))
-            }
+            Some(question) if !ask(&question) => Err(Outcome::refused_here(NOBODY_SAID_YES.to_owned())),
             _ => Ok(()),
         }
     }
@@ -204,8 +204,9 @@ impl<H: House> Daemon<H> {
             Some(Step::Intended) => {
                 let (daemon, asked) = (self.clone(), call.clone());
                 let may_go_on = blocking(move || {
-                    daemon.hands.check_again(&asked, (daemon.clock)())?;
-                    daemon.may_be_done(&asked).map_err(|_| Outcome::broke_off("somebody at this machine said no"))
+                    daemon.may_be_done(&asked).map_err(|_| Outcome::broke_off(NOBODY_SAID_YES))?;
+                    // After the question, as before the first beginning.
+                    daemon.hands.check_again(&asked, (daemon.clock)())
                 });
                 match may_go_on.await? {
                     Ok(()) => self.make(call, listed_at).await,

@@ -77,6 +77,13 @@ pub struct Question {
     pub reasons: Vec<String>,
 }
 
+impl Question {
+    /// From here on no answer lets it be made.
+    pub fn ends_at(&self) -> Option<Timestamp> {
+        self.call.expires_at.map(checks::latest)
+    }
+}
+
 /// How a node was set up.
 pub struct Setup<'a> {
     pub root: &'a Path,
@@ -181,7 +188,8 @@ impl Hands {
     /// The same checks once more, for a call that is gone on with.
     pub(crate) fn check_again(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<(), Outcome> {
         let checked = checks::check(call, &self.identity, self.vetoes, now);
-        checked.map(|_| ()).map_err(|fault| Outcome::broke_off(&fault.message))
+        let checked = checked.and_then(|request| self.is_as_shown(call, &request));
+        checked.map_err(|fault| Outcome::broke_off(&fault.message))
     }
 
     /// Makes sure of a call and puts down that it is about to be made; what this node does not do is refused here.
@@ -191,24 +199,23 @@ impl Hands {
         if let (NodeRequest::Execute(_), Err(why)) = (&request, &self.runner) {
             return Err(Outcome::refused(Fault::from(&Error::CommandsOff(why.clone()))));
         }
-        if call.preview.is_some() && !request.tool().only_looks() {
-            let present = self.look(call).map_err(refused)?;
-            if let (NodeRequest::Execute(command), Some(found)) = (&request, &present.program) {
-                // A harmless name may be a link to another program.
-                checks::check_command(found, &command.args).map_err(refused)?;
-            }
-            let same = |shown: &Preview| {
-                let Preview { path, base_sha256, program, cwd, environment, .. } = shown;
-                (path, base_sha256, program, cwd, environment)
-                    == (&present.path, &present.base_sha256, &present.program, &present.cwd, &present.environment)
-            };
-            if !call.preview.as_ref().is_some_and(same) {
-                let message = "what is there now is not what was shown".to_owned();
-                return Err(Outcome::refused(Fault { code: "STALE_BASE", message }));
-            }
-        }
+        self.is_as_shown(call, &request).map_err(refused)?;
         let intent = self.journal().intent(&call.id, call.attempt, &call.tool, now.as_ms());
         intent.map_err(|error| Outcome::refused(Fault::from(&error)))
+    }
+
+    /// Whether a change or a command would still do what its person was shown.
+    fn is_as_shown(&self, call: &ToolCall, request: &NodeRequest) -> std::result::Result<(), Fault> {
+        let Some(shown) = call.preview.as_ref().filter(|_| !request.tool().only_looks()) else { return Ok(()) };
+        let present = self.look(call)?;
+        if let (NodeRequest::Execute(command), Some(found)) = (request, &present.program) {
+            // A harmless name may be a link to another program.
+            checks::check_command(found, &command.args)?;
+        }
+        let Preview { path, base_sha256, program, cwd, environment, .. } = shown;
+        let is_same = (path, base_sha256, program, cwd, environment)
+            == (&present.path, &present.base_sha256, &present.program, &present.cwd, &present.environment);
+        if is_same { Ok(()) } else { Err(checks::stale("what is there now is not what was shown")) }
     }
 
     /// Does what the server has said yes to. At most once: that it begins is on disk before it does.
@@ -279,7 +286,9 @@ impl Hands {
             base_sha256: change.base_sha256(),
             new_sha256: change.new_sha256(),
         };
-        if let Err(fault) = starts_from_what_was_shown(call, &effect) {
+        // By the handle that will be written through: a link may have been turned since the last look.
+        let real_path = self.files.real_path_of(&change).map_err(|error| Fault::from(&error));
+        if let Err(fault) = real_path.and_then(|path| starts_from_what_was_shown(call, &effect, &path)) {
             return Ok(failure(fault));
         }
         // What is replaced is kept first: without that there is no way back, and so no change.
