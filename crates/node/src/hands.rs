@@ -33,7 +33,7 @@ impl Outcome {
         Self { status: "completed", result: object(result), reason: None }
     }
 
-    fn refused(fault: Fault) -> Self {
+    pub(crate) fn refused(fault: Fault) -> Self {
         let reason = messages::Failure { code: fault.code.to_owned(), message: fault.message };
         Self { status: "refused", result: Map::new(), reason: Some(reason) }
     }
@@ -51,11 +51,6 @@ impl Outcome {
     /// What came of it cannot be sent.
     pub(crate) fn too_large() -> Self {
         failure(Fault { code: "TOO_LARGE", message: "the result is larger than can be told: ask for less".to_owned() })
-    }
-
-    /// Somebody at this machine does not want it.
-    pub(crate) fn refused_here(message: String) -> Self {
-        Self::refused(Fault { code: "FORBIDDEN", message })
     }
 }
 
@@ -185,17 +180,21 @@ impl Hands {
         (risk != Risk::Low).then(|| Question { call: call.clone(), found, risk, reasons })
     }
 
+    /// What this node does not do, whatever is there.
+    pub(crate) fn check(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<NodeRequest, Fault> {
+        checks::check(call, &self.identity, self.vetoes, now)
+    }
+
     /// The same checks once more, for a call that is gone on with.
     pub(crate) fn check_again(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<(), Outcome> {
-        let checked = checks::check(call, &self.identity, self.vetoes, now);
-        let checked = checked.and_then(|request| self.is_as_shown(call, &request));
+        let checked = self.check(call, now).and_then(|request| self.is_as_shown(call, &request));
         checked.map_err(|fault| Outcome::broke_off(&fault.message))
     }
 
     /// Makes sure of a call and puts down that it is about to be made; what this node does not do is refused here.
     pub(crate) fn intend(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<(), Outcome> {
         let refused = |fault: Fault| Outcome::refused(fault);
-        let request = checks::check(call, &self.identity, self.vetoes, now).map_err(refused)?;
+        let request = self.check(call, now).map_err(refused)?;
         if let (NodeRequest::Execute(_), Err(why)) = (&request, &self.runner) {
             return Err(Outcome::refused(Fault::from(&Error::CommandsOff(why.clone()))));
         }

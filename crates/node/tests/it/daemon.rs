@@ -11,7 +11,7 @@ use protocol::tool_calls::ToolCall;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
@@ -103,6 +103,19 @@ impl Running {
         drop(self.runtime);
         assert_eq!(Arc::strong_count(&self.daemon), 1, "somebody survived");
     }
+}
+
+/// The same node, whose person at the machine says this to whatever they are asked; with how often they were.
+fn asking(node: Running, yes: bool) -> (Running, Arc<AtomicUsize>) {
+    let Running { runtime, daemon, house } = node;
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let daemon = Arc::into_inner(daemon).unwrap().asking(move |question| {
+        assert_eq!(question.ends_at(), Some(now().plus_seconds(300 + 600)));
+        count.fetch_add(1, Ordering::SeqCst);
+        yes
+    });
+    (Running { runtime, daemon: Arc::new(daemon), house }, asked)
 }
 
 fn append(id: &str) -> ToolCall {
@@ -312,6 +325,42 @@ fn a_command_whose_folder_is_another_after_a_crash_is_not_run() {
     node.look();
     node.crash();
     assert_eq!((house.told_of("c").unwrap().status.as_str(), machine.executions()), ("failed", 0));
+}
+
+#[test]
+fn somebody_at_the_machine_is_asked_before_each_beginning_and_only_about_what_would_be_done() {
+    let not_for_us = || {
+        let mut call = append("a");
+        call.expires_at = Some(now().plus_seconds(1_000_000_000));
+        sign(&mut call);
+        call
+    };
+    let rows = [
+        (append("a"), false, true, 1, "completed"),
+        (append("a"), false, false, 1, "refused"),
+        (append("a"), true, true, 1, "completed"),
+        (append("a"), true, false, 1, "failed"),
+        (not_for_us(), false, true, 0, "refused"),
+        (not_for_us(), true, true, 0, "failed"),
+    ];
+    for (call, is_accepted, yes, asked, expected) in rows {
+        let (machine, house) = (Machine::new(), TestHouse::with(call.clone()));
+        if is_accepted {
+            let mut journal = Journal::open(&machine.state(), NOW_MS).unwrap();
+            journal.intent(&call.id, call.attempt, &call.tool, NOW_MS).unwrap();
+            house.give(accepted(call));
+        }
+        let (node, count) = asking(machine.start(&house), yes);
+        node.look();
+        node.crash();
+        let row = format!("{is_accepted} {yes} {expected}");
+        assert_eq!(
+            (house.told_of("a").unwrap().status.as_str(), count.load(Ordering::SeqCst)),
+            (expected, asked),
+            "{row}"
+        );
+        assert_eq!(machine.executions() == 1, expected == "completed", "{row}");
+    }
 }
 
 fn line_added(before: &str) -> Option<Effect> {
