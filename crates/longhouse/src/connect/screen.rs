@@ -75,7 +75,7 @@ pub(super) async fn run(start: Start<'_>) -> Result<()> {
     tokio::select! {
         ended = work(&connection, &state, &daemon, tell_notice) => ended,
         ended = show(&mut screen, Model::new(about, now()), events, &desk) => ended,
-        () = desk.follow() => Ok(()),
+        ended = desk.follow() => ended,
     }
 }
 
@@ -123,7 +123,7 @@ struct Desk {
 
 impl Desk {
     /// Never ends.
-    async fn follow(&self) {
+    async fn follow(&self) -> Result<()> {
         match &self.person {
             Some(person) => person.follow(&self.tell).await,
             None => std::future::pending().await,
