@@ -226,3 +226,42 @@ fn is_work(data: &str) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::kept::tests::{Counting, Manner};
+    use super::*;
+    use node::House;
+    use std::cell::RefCell;
+
+    #[tokio::test]
+    async fn when_the_stream_is_lost_no_kept_connection_is_used_again() {
+        let server = Counting::start(0, Manner::Keeps).await;
+        let text = |text: &str| text.to_owned();
+        let (project, root) = (Some(text("prj_1")), PathBuf::from("/"));
+        let identity = Identity {
+            node: text("nod_1"),
+            name: text("desk"),
+            key: text("k"),
+            project,
+            user: text("usr_owner"),
+            root,
+        };
+        let connection = Connection::new(server.address.clone(), identity);
+        let told = RefCell::new(Vec::new());
+        let tell = |notice| told.borrow_mut().push(notice);
+        let ears = Ears { connection: &connection, ring: || {}, tell: &tell };
+        let reasons: [fn() -> Result<()>; 2] = [|| Ok(()), || bail!("no way there")];
+        for (before, why) in reasons.into_iter().enumerate() {
+            // It answers with a number, which is no list: here only the connections count.
+            for _ in 0..3 {
+                assert!(connection.open_calls().await.is_err());
+                assert_eq!(server.count(), before + 1);
+            }
+            ears.lost(why(), Duration::from_secs(1)).unwrap();
+        }
+        assert!(connection.open_calls().await.is_err());
+        assert_eq!(server.count(), 3);
+        assert!(matches!(&told.borrow()[..], [Notice::Away(_), Notice::Away(again)] if again.contains("no way there")));
+    }
+}

@@ -106,4 +106,4 @@ impl Kept {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

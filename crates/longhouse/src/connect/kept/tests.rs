@@ -8,15 +8,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Barrier;
 
 /// Answers every request with the number of its connection.
-struct Counting {
-    address: Address,
+pub(in crate::connect) struct Counting {
+    pub(in crate::connect) address: Address,
     connections: Arc<AtomicUsize>,
     serving: tokio::task::JoinHandle<()>,
 }
 
 /// How a connection goes on after an answer.
 #[derive(Clone)]
-enum Manner {
+pub(in crate::connect) enum Manner {
     Keeps,
     /// Without a word, as a house that is stopped does.
     ClosesAfterOne,
@@ -27,7 +27,7 @@ enum Manner {
 }
 
 impl Counting {
-    async fn start(port: u16, manner: Manner) -> Self {
+    pub(in crate::connect) async fn start(port: u16, manner: Manner) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let connections = Arc::new(AtomicUsize::new(0));
@@ -46,7 +46,7 @@ impl Counting {
         Kept::new(self.address.clone(), || Timestamp::from_ms(0))
     }
 
-    fn count(&self) -> usize {
+    pub(in crate::connect) fn count(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 
