@@ -5,18 +5,21 @@ mod houses;
 mod identities;
 mod kept;
 mod lines;
+mod listening;
 mod screen;
 mod undoing;
 
+pub(crate) use lines::object;
 pub(crate) use undoing::run as undo;
 
 use crate::cli::{Connect, Place};
 use crate::client::Refused;
-use crate::client::events::Events;
 use crate::client::wire::Address;
 use anyhow::{Context, Result, bail};
+use axum::body::Body;
 use houses::Connection;
 use identities::Identity;
+use listening::{Listener, Pauses};
 use node::commands::Launcher;
 use node::{Daemon, Hands, News, Setup, StateDirectory, Vetoes};
 use serde_json::Value;
@@ -29,9 +32,6 @@ use std::time::Duration;
 /// The hidden first word that makes this binary confine itself and become a program.
 const CONFINED: &str = "--confined";
 const SERVER: &str = "http://127.0.0.1:7700";
-const SILENT_LONGEST: Duration = Duration::from_secs(45);
-const BACKOFF_FIRST: Duration = Duration::from_millis(500);
-const BACKOFF_SLOWEST: Duration = Duration::from_secs(30);
 
 /// Confines this process and makes it another program, if it was started for that. Asked before anything else has begun.
 pub(crate) fn become_program_if_told() -> Option<ExitCode> {
@@ -117,9 +117,10 @@ async fn work(
 ) -> Result<()> {
     sign_in(connection, &tell).await?;
     tell(Notice::LetIn);
+    let ears = Ears { connection, ring: || daemon.ring(), tell: &tell };
     tokio::select! {
         () = daemon.clone().run() => Ok(()),
-        ended = listen(connection, || daemon.ring(), &tell) => ended,
+        ended = listening::listen(&ears) => ended.map(|never| match never {}),
         ended = undoing::answer(state, daemon.clone()) => ended,
     }
 }
@@ -160,41 +161,51 @@ fn states() -> Result<PathBuf> {
 
 /// A house that is away for a moment is waited for; one that says no is not.
 async fn sign_in(connection: &Connection, tell: &impl Fn(Notice)) -> Result<()> {
-    let mut pause = BACKOFF_FIRST;
+    let mut pauses = Pauses::default();
     loop {
         match connection.sign_in().await {
-            Err(error) if !error.is::<Refused>() => tell(again(&error, pause)),
+            Err(error) if !error.is::<Refused>() => tell(again(&error, pauses.next)),
             outcome => return outcome,
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(BACKOFF_SLOWEST);
+        pauses.wait().await;
     }
 }
 
-/// Hears of what there is to do, and comes back when the stream is cut. Ends when the house does not want this node any more.
-async fn listen(connection: &Connection, ring: impl Fn(), tell: &impl Fn(Notice)) -> Result<()> {
-    let mut pause = BACKOFF_FIRST;
-    loop {
-        match connection.stream().await {
-            Ok(body) => {
-                pause = BACKOFF_FIRST;
-                tell(Notice::Connected);
-                // Whatever was said while nobody listened.
-                ring();
-                let mut events = Events::new(body);
-                // A stream that is silent for longer than its heartbeat is cut, whatever the network says.
-                while let Ok(Some(event)) = tokio::time::timeout(SILENT_LONGEST, events.next()).await {
-                    if is_work(&event.data) {
-                        ring();
-                    }
-                }
-                tell(Notice::Away("the connection was cut; trying again".to_owned()));
-            }
-            Err(error) if is_shut_out(&error) => return Err(error).context("this machine was removed: pair it anew"),
-            Err(error) => tell(again(&error, pause)),
+/// Hears of what there is to do. Ends when the house does not want this node any more.
+struct Ears<'a, R, T> {
+    connection: &'a Connection,
+    ring: R,
+    tell: &'a T,
+}
+
+impl<R: Fn(), T: Fn(Notice)> Listener for Ears<'_, R, T> {
+    async fn open(&self) -> Result<Body> {
+        self.connection.stream().await
+    }
+
+    async fn opened(&self) -> Result<()> {
+        (self.tell)(Notice::Connected);
+        // Whatever was said while nobody listened.
+        (self.ring)();
+        Ok(())
+    }
+
+    async fn hear(&self, data: &str) -> Result<()> {
+        if is_work(data) {
+            (self.ring)();
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(BACKOFF_SLOWEST);
+        Ok(())
+    }
+
+    fn lost(&self, why: Result<()>, pause: Duration) -> Result<()> {
+        // What cut the stream has cut the others, too, whether they know it or not.
+        self.connection.drop_kept();
+        match why {
+            Ok(()) => (self.tell)(Notice::Away("the connection was cut; trying again".to_owned())),
+            Err(error) if is_shut_out(&error) => return Err(error).context("this machine was removed: pair it anew"),
+            Err(error) => (self.tell)(again(&error, pause)),
+        }
+        Ok(())
     }
 }
 
@@ -213,5 +224,44 @@ fn is_work(data: &str) -> bool {
         Some("TOOL_EXECUTION_SIGNAL" | "RESET") => true,
         Some("TOOL_CALL_UPDATED") => data["status"] == "proposed",
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kept::tests::{Counting, Manner};
+    use super::*;
+    use node::House;
+    use std::cell::RefCell;
+
+    #[tokio::test]
+    async fn when_the_stream_is_lost_no_kept_connection_is_used_again() {
+        let server = Counting::start(0, Manner::Keeps).await;
+        let text = |text: &str| text.to_owned();
+        let (project, root) = (Some(text("prj_1")), PathBuf::from("/"));
+        let identity = Identity {
+            node: text("nod_1"),
+            name: text("desk"),
+            key: text("k"),
+            project,
+            user: text("usr_owner"),
+            root,
+        };
+        let connection = Connection::new(server.address.clone(), identity);
+        let told = RefCell::new(Vec::new());
+        let tell = |notice| told.borrow_mut().push(notice);
+        let ears = Ears { connection: &connection, ring: || {}, tell: &tell };
+        let reasons: [fn() -> Result<()>; 2] = [|| Ok(()), || bail!("no way there")];
+        for (before, why) in reasons.into_iter().enumerate() {
+            // It answers with a number, which is no list: here only the connections count.
+            for _ in 0..3 {
+                assert!(connection.open_calls().await.is_err());
+                assert_eq!(server.count(), before + 1);
+            }
+            ears.lost(why(), Duration::from_secs(1)).unwrap();
+        }
+        assert!(connection.open_calls().await.is_err());
+        assert_eq!(server.count(), 3);
+        assert!(matches!(&told.borrow()[..], [Notice::Away(_), Notice::Away(again)] if again.contains("no way there")));
     }
 }

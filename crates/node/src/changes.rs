@@ -111,6 +111,10 @@ impl Change {
         &self.place.path
     }
 
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// Of the file as it was when the change was prepared; none if there was none.
     pub fn base_sha256(&self) -> Option<Sha256> {
         self.base.as_ref().map(|base| base.sha256)

@@ -89,7 +89,7 @@ pub(crate) fn check_command(program: &str, args: &[String]) -> Result<(), Fault>
 fn check_digest(call: &ToolCall, tool: NodeTool, now: Timestamp) -> Result<(), Fault> {
     let mismatch = || no("DIGEST_MISMATCH", "what would be done is not what was approved");
     let (Some(policy_epoch), Some(expires_at)) = (call.policy_epoch, call.expires_at) else { return Err(mismatch()) };
-    if now > expires_at.plus_seconds(LATEST_S) {
+    if now > latest(expires_at) {
         return Err(no("EXPIRED", "the decision about this call is too old"));
     }
     if expires_at > now.plus_seconds(ApprovalRules::LONGEST_S + LATEST_S) {
@@ -124,13 +124,25 @@ fn check_digest(call: &ToolCall, tool: NodeTool, now: Timestamp) -> Result<(), F
     if call.digest.as_deref() == Some(own.as_str()) { Ok(()) } else { Err(mismatch()) }
 }
 
-/// Whether a change starts from what its person was shown.
-pub(crate) fn starts_from_what_was_shown(call: &ToolCall, effect: &Effect) -> Result<(), Fault> {
+/// Until when a call may come whose decision ends then.
+pub(crate) fn latest(expires_at: Timestamp) -> Timestamp {
+    expires_at.plus_seconds(LATEST_S)
+}
+
+pub(crate) fn stale(message: &str) -> Fault {
+    no("STALE_BASE", message)
+}
+
+/// Whether a change starts from what its person was shown, and where. `real_path`: behind all links.
+pub(crate) fn starts_from_what_was_shown(call: &ToolCall, effect: &Effect, real_path: &str) -> Result<(), Fault> {
     let Some(preview) = &call.preview else { return Ok(()) };
+    if preview.path.as_deref().is_some_and(|shown| shown != real_path) {
+        return Err(stale("the path no longer leads where it did when the change was shown"));
+    }
     let base = effect.base_sha256.map(|base| base.to_string());
     let shown = if preview.exists == Some(false) { None } else { preview.base_sha256.clone() };
     if preview.exists.is_none() || base == shown {
         return Ok(());
     }
-    Err(no("STALE_BASE", "the file is not what it was when its change was shown"))
+    Err(stale("the file is not what it was when its change was shown"))
 }

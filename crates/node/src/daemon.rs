@@ -1,6 +1,7 @@
 //! The loop of a node: look at what there is, do it, tell how it ended. What the house says in between is a hint; what counts is
 //! what it answers when it is asked.
 
+use crate::Fault;
 use crate::hands::{Hands, Outcome, Question};
 use crate::houses::{House, HouseError};
 use crate::journal::Step;
@@ -17,6 +18,8 @@ const AFTER_FAILURE_FIRST: Duration = Duration::from_secs(1);
 const AFTER_FAILURE_LAST: Duration = Duration::from_secs(30);
 /// A yes is to begin now.
 const YES_HOLDS_S: u64 = 30;
+/// They said no, or nothing while there was time, or could not be shown all of it.
+const NOBODY_SAID_YES: &str = "nobody at this machine said yes";
 /// What the house takes at most, and a little less.
 const RESULT_LARGEST_BYTES: usize = 14 * 1024 * 1024;
 /// How it ended is known to nobody else: it is told again before the next look.
@@ -143,7 +146,7 @@ impl<H: House> Daemon<H> {
         }
         let (daemon, asked) = (self.clone(), call.clone());
         let is_ready = blocking(move || {
-            daemon.may_be_done(&asked)?;
+            daemon.may_be_done(&asked).map_err(Outcome::refused)?;
             // After the question: it may have been long.
             daemon.hands.intend(&asked, (daemon.clock)())
         });
@@ -174,12 +177,12 @@ impl<H: House> Daemon<H> {
         answer
     }
 
-    fn may_be_done(&self, call: &ToolCall) -> Result<(), Outcome> {
+    fn may_be_done(&self, call: &ToolCall) -> Result<(), Fault> {
         let Some(ask) = &self.ask else { return Ok(()) };
+        // Nobody is asked about what is not done anyway, nor for longer than a decision holds.
+        self.hands.check(call, (self.clock)())?;
         match self.hands.question(call) {
-            Some(question) if !ask(&question) => {
-                Err(Outcome::refused_here("somebody at this machine said no".to_owned()))
-            }
+            Some(question) if !ask(&question) => Err(Fault { code: "FORBIDDEN", message: NOBODY_SAID_YES.to_owned() }),
             _ => Ok(()),
         }
     }
@@ -204,8 +207,9 @@ impl<H: House> Daemon<H> {
             Some(Step::Intended) => {
                 let (daemon, asked) = (self.clone(), call.clone());
                 let may_go_on = blocking(move || {
-                    daemon.hands.check_again(&asked, (daemon.clock)())?;
-                    daemon.may_be_done(&asked).map_err(|_| Outcome::broke_off("somebody at this machine said no"))
+                    daemon.may_be_done(&asked).map_err(|fault| Outcome::broke_off(&fault.message))?;
+                    // After the question, as before the first beginning.
+                    daemon.hands.check_again(&asked, (daemon.clock)())
                 });
                 match may_go_on.await? {
                     Ok(()) => self.make(call, listed_at).await,

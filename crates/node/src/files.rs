@@ -10,6 +10,7 @@ pub(crate) use edits::edited;
 
 use crate::changes::{Base, Change};
 use crate::hashes::{self, LARGEST_FILE_BYTES};
+use crate::roots::{Place, steps_back};
 use crate::{Error, Mark, Result, Root, Sha256};
 use data_encoding::BASE64;
 use domain::risks::{Guard, guard_of};
@@ -138,9 +139,27 @@ impl Files {
 
     /// Where a path really leads, behind all links; what it names need not exist.
     pub(crate) fn real_path(&self, path: &str) -> Result<String> {
-        let place = self.root.place(path, false)?;
+        let place = match self.root.place(path, false) {
+            // In directories that are still to be made, below one that is there and may be reached by a link.
+            Err(Error::NotFound) if !steps_back(path) => {
+                let path = self.root.relative(path)?;
+                let names: Vec<&str> = path.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+                let [parents @ .., name] = &names[..] else { return Err(Error::NotFound) };
+                return Ok(format!("{}/{name}", self.real_path(&parents.join("/"))?));
+            }
+            place => place?,
+        };
+        self.real_path_of_place(&place)
+    }
+
+    /// Where a prepared change really happens.
+    pub(crate) fn real_path_of(&self, change: &Change) -> Result<String> {
+        self.real_path_of_place(change.place())
+    }
+
+    fn real_path_of_place(&self, place: &Place) -> Result<String> {
         let directory = self.root.name_of(&place.directory)?;
-        Ok(if directory.is_empty() { place.name } else { format!("{directory}/{}", place.name) })
+        Ok(if directory.is_empty() { place.name.clone() } else { format!("{directory}/{}", place.name) })
     }
 
     /// Prepares a write. Nothing under the name changes before the change is committed.

@@ -33,7 +33,7 @@ impl Outcome {
         Self { status: "completed", result: object(result), reason: None }
     }
 
-    fn refused(fault: Fault) -> Self {
+    pub(crate) fn refused(fault: Fault) -> Self {
         let reason = messages::Failure { code: fault.code.to_owned(), message: fault.message };
         Self { status: "refused", result: Map::new(), reason: Some(reason) }
     }
@@ -51,11 +51,6 @@ impl Outcome {
     /// What came of it cannot be sent.
     pub(crate) fn too_large() -> Self {
         failure(Fault { code: "TOO_LARGE", message: "the result is larger than can be told: ask for less".to_owned() })
-    }
-
-    /// Somebody at this machine does not want it.
-    pub(crate) fn refused_here(message: String) -> Self {
-        Self::refused(Fault { code: "FORBIDDEN", message })
     }
 }
 
@@ -75,6 +70,13 @@ pub struct Question {
     /// By this node's own judgement, and why.
     pub risk: Risk,
     pub reasons: Vec<String>,
+}
+
+impl Question {
+    /// From here on no answer lets it be made.
+    pub fn ends_at(&self) -> Option<Timestamp> {
+        self.call.expires_at.map(checks::latest)
+    }
 }
 
 /// How a node was set up.
@@ -178,37 +180,41 @@ impl Hands {
         (risk != Risk::Low).then(|| Question { call: call.clone(), found, risk, reasons })
     }
 
+    /// What this node does not do, whatever is there.
+    pub(crate) fn check(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<NodeRequest, Fault> {
+        checks::check(call, &self.identity, self.vetoes, now)
+    }
+
     /// The same checks once more, for a call that is gone on with.
     pub(crate) fn check_again(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<(), Outcome> {
-        let checked = checks::check(call, &self.identity, self.vetoes, now);
-        checked.map(|_| ()).map_err(|fault| Outcome::broke_off(&fault.message))
+        let checked = self.check(call, now).and_then(|request| self.is_as_shown(call, &request));
+        checked.map_err(|fault| Outcome::broke_off(&fault.message))
     }
 
     /// Makes sure of a call and puts down that it is about to be made; what this node does not do is refused here.
     pub(crate) fn intend(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<(), Outcome> {
         let refused = |fault: Fault| Outcome::refused(fault);
-        let request = checks::check(call, &self.identity, self.vetoes, now).map_err(refused)?;
+        let request = self.check(call, now).map_err(refused)?;
         if let (NodeRequest::Execute(_), Err(why)) = (&request, &self.runner) {
             return Err(Outcome::refused(Fault::from(&Error::CommandsOff(why.clone()))));
         }
-        if call.preview.is_some() && !request.tool().only_looks() {
-            let present = self.look(call).map_err(refused)?;
-            if let (NodeRequest::Execute(command), Some(found)) = (&request, &present.program) {
-                // A harmless name may be a link to another program.
-                checks::check_command(found, &command.args).map_err(refused)?;
-            }
-            let same = |shown: &Preview| {
-                let Preview { path, base_sha256, program, cwd, environment, .. } = shown;
-                (path, base_sha256, program, cwd, environment)
-                    == (&present.path, &present.base_sha256, &present.program, &present.cwd, &present.environment)
-            };
-            if !call.preview.as_ref().is_some_and(same) {
-                let message = "what is there now is not what was shown".to_owned();
-                return Err(Outcome::refused(Fault { code: "STALE_BASE", message }));
-            }
-        }
+        self.is_as_shown(call, &request).map_err(refused)?;
         let intent = self.journal().intent(&call.id, call.attempt, &call.tool, now.as_ms());
         intent.map_err(|error| Outcome::refused(Fault::from(&error)))
+    }
+
+    /// Whether a change or a command would still do what its person was shown.
+    fn is_as_shown(&self, call: &ToolCall, request: &NodeRequest) -> std::result::Result<(), Fault> {
+        let Some(shown) = call.preview.as_ref().filter(|_| !request.tool().only_looks()) else { return Ok(()) };
+        let present = self.look(call)?;
+        if let (NodeRequest::Execute(command), Some(found)) = (request, &present.program) {
+            // A harmless name may be a link to another program.
+            checks::check_command(found, &command.args)?;
+        }
+        let Preview { path, base_sha256, program, cwd, environment, .. } = shown;
+        let is_same = (path, base_sha256, program, cwd, environment)
+            == (&present.path, &present.base_sha256, &present.program, &present.cwd, &present.environment);
+        if is_same { Ok(()) } else { Err(checks::stale("what is there now is not what was shown")) }
     }
 
     /// Does what the server has said yes to. At most once: that it begins is on disk before it does.
@@ -279,7 +285,9 @@ impl Hands {
             base_sha256: change.base_sha256(),
             new_sha256: change.new_sha256(),
         };
-        if let Err(fault) = starts_from_what_was_shown(call, &effect) {
+        // By the handle that will be written through: a link may have been turned since the last look.
+        let real_path = self.files.real_path_of(&change).map_err(|error| Fault::from(&error));
+        if let Err(fault) = real_path.and_then(|path| starts_from_what_was_shown(call, &effect, &path)) {
             return Ok(failure(fault));
         }
         // What is replaced is kept first: without that there is no way back, and so no change.

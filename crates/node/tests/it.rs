@@ -19,5 +19,6 @@ mod it {
     mod previews;
     mod races;
     mod scenes;
+    mod shown_again;
     mod undo;
 }

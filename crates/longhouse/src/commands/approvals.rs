@@ -4,6 +4,7 @@ use super::path;
 use crate::cli::{Actor, Approvals, Nodes, OneApproval, Pair};
 use crate::client::Client;
 use crate::client::events::Events;
+use crate::connect::object;
 use crate::output::{facts, items, line, print, texts};
 use anyhow::{Result, bail};
 use axum::http::Method;
@@ -94,17 +95,10 @@ fn show(json: bool, asked: &Value) -> Result<()> {
     print(false, asked, |asked| format!("{}\n", whole(asked)))
 }
 
-/// What it is about, in one word.
-fn about(asked: &Value) -> Value {
-    let params = &asked["params"];
-    let one = params["path"].as_str().or_else(|| params["program"].as_str());
-    one.unwrap_or_default().into()
-}
-
 fn short(found: &Value) -> Value {
     let mut found = found.clone();
     for asked in found.as_array_mut().into_iter().flatten() {
-        asked["about"] = about(asked);
+        asked["about"] = object(&asked["params"]).into();
         asked["risk"] = asked["risk"]["level"].take();
     }
     found
@@ -154,7 +148,9 @@ fn notes(asked: &Value) -> String {
     if let Some(why) = asked["preview"]["no_diff"].as_str() {
         notes.push(format!("no diff: {why}"));
     }
-    for (field, told) in [("asked", "you had asked"), ("said", "the agent said")] {
+    // Whoever decides need not be who had asked.
+    let person = asked["on_behalf_of"].as_str().unwrap_or("somebody");
+    for (field, told) in [("asked", format!("{person} had asked")), ("said", "the agent said".to_owned())] {
         if let Some(text) = asked["why"][field].as_str().filter(|text| !text.is_empty()) {
             notes.push(format!("{told}: {text}"));
         }
@@ -183,6 +179,25 @@ pub(super) async fn nodes(client: &Client, json: bool, command: Nodes) -> Result
         Nodes::Remove { node, person } => {
             let answer = client.call(&Actor::from(person), Method::DELETE, &path(&["nodes", &node], &[]), None).await?;
             print(json, &answer, |_| format!("{node} is removed"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_decides_is_told_who_had_asked() {
+        let asked =
+            json!({"on_behalf_of": "usr_eve", "previewed": true, "why": {"asked": "tidy up", "said": "I will"}});
+        assert_eq!(notes(&asked), "\nusr_eve had asked: tidy up\nthe agent said: I will");
+    }
+
+    #[test]
+    fn a_list_says_what_each_is_about() {
+        for (params, about) in [(json!({"path": "a"}), "a"), (json!({"program": "ls"}), "ls"), (Value::Null, "")] {
+            assert_eq!(short(&json!([{"params": params, "risk": {"level": "HIGH"}}]))[0]["about"], about);
         }
     }
 }

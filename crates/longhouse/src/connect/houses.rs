@@ -58,6 +58,11 @@ impl Connection {
         Err(refusal(status, &serde_json::from_slice(&bytes).unwrap_or_default()))
     }
 
+    /// The network has changed, or the house.
+    pub(super) fn drop_kept(&self) {
+        self.0.kept.drop_idle();
+    }
+
     /// Sends a request; one whose token has run out is sent again with a new one.
     async fn signed<'a, B, F>(
         &'a self,

@@ -43,7 +43,7 @@ pub(super) fn about(call: &ToolCall) -> String {
 }
 
 /// What a call is about, in one word.
-pub(super) fn object(params: &serde_json::Value) -> &str {
+pub(crate) fn object(params: &serde_json::Value) -> &str {
     params["path"].as_str().or_else(|| params["program"].as_str()).unwrap_or_default()
 }
 
@@ -57,14 +57,35 @@ pub(super) fn ending(outcome: &Outcome) -> String {
 pub(super) fn ask(question: &Question) -> bool {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock();
+    say(&shown(question));
+    answer(question, &mut std::io::stdin().lock())
+}
+
+/// All that is asked about, and what of it cannot be shown.
+fn shown(question: &Question) -> String {
     let Question { call, found, risk, reasons } = question;
     let arguments = serde_json::to_string_pretty(&call.params).unwrap_or_default();
-    let (diff, reasons) = (found.diff.as_deref().unwrap_or_default(), reasons.join("; "));
-    let network = if call.network { "it may use the network\n" } else { "" };
     let about = format!("{} {}", call.id, about(call));
-    say(&made_visible(&format!("{about}\n{}: {reasons}\n{arguments}\n{network}{diff}", risk.as_str())));
+    let mut lines = vec![about, format!("{}: {}", risk.as_str(), reasons.join("; ")), arguments];
+    if call.network {
+        lines.push("it may use the network".to_owned());
+    }
+    lines.extend(found.diff.clone());
+    lines.extend(found.no_diff.as_ref().map(|why| format!("no diff: {why}")));
+    lines.extend(found.refusal.as_ref().map(|refusal| format!("this machine would refuse it: {}", refusal.message)));
+    if found.diff_cut {
+        lines.push("the rest of the diff is not shown, so it is not done".to_owned());
+    }
+    made_visible(&lines.join("\n"))
+}
+
+/// What could not be shown whole is a no, and nobody is asked for it.
+fn answer(question: &Question, input: &mut impl BufRead) -> bool {
+    if question.found.diff_cut {
+        return false;
+    }
     let _ = write!(std::io::stderr(), "longhouse: shall it be done here? [y/N] ");
-    is_yes(&mut std::io::stdin().lock())
+    is_yes(input)
 }
 
 /// A line is one answer however long it is; the end of the input is a no.
@@ -74,7 +95,29 @@ fn is_yes(input: &mut impl BufRead) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::screen::asked_here;
     use super::*;
+    use protocol::messages::Failure;
+    use protocol::tool_calls::Preview;
+
+    #[test]
+    fn what_of_a_change_cannot_be_shown_is_said_and_what_was_cut_is_a_no() {
+        let refusal = Some(Failure { code: "FORBIDDEN".to_owned(), message: "it \u{1b}leads out".to_owned() });
+        let rows = [
+            (Preview { diff: Some("+all".to_owned()), ..Preview::default() }, "+all", true),
+            (Preview { no_diff: Some("not \u{202e}text".to_owned()), ..Preview::default() }, "not \\u{202E}text", true),
+            (Preview { refusal, ..Preview::default() }, "would refuse it: it \\u{001B}leads out", true),
+            (Preview { diff: Some("+a".to_owned()), diff_cut: true, ..Preview::default() }, "is not shown, so", false),
+        ];
+        for (found, expected, may_be_done) in rows {
+            let question = Question { found, ..asked_here() };
+            let shown = shown(&question);
+            assert!(shown.contains(expected), "{shown}");
+            let mut input = &b"y\n"[..];
+            assert_eq!(answer(&question, &mut input), may_be_done, "{expected}");
+            assert_eq!(input.is_empty(), may_be_done, "an answer that nobody was asked for is left for the next");
+        }
+    }
 
     #[test]
     fn only_a_plain_yes_is_a_yes() {

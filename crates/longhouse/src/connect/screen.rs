@@ -5,26 +5,30 @@
 
 mod cards;
 mod drawing;
+mod layouts;
 mod models;
 mod pages;
 mod people;
+mod questions;
 mod terminals;
 
 use super::{Connection, Notice, Start, greetings, now, work};
 use crate::cli::{Connect, Usage};
 use anyhow::{Context, Result};
 use models::{About, Effect, Event, Model};
-use node::{Daemon, News, Question};
+use node::{Daemon, News};
 use pages::Pages;
 use people::Person;
-use std::collections::HashMap;
+use questions::Questions;
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 use terminals::Screen;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+#[cfg(test)]
+pub(super) use models::tests::asked_here;
 
 const DRAWN_EVERY: Duration = Duration::from_secs(1);
 
@@ -50,7 +54,7 @@ pub(super) async fn run(start: Start<'_>) -> Result<()> {
     };
     let person = Person::find(place, &server, &identity.user).await?;
     let (tell, events) = unbounded_channel();
-    let questions = Questions::new(tell.clone());
+    let questions = Questions::new(tell.clone(), now);
     let news = tell.clone();
     let tell_news = move |news_of: News| drop(news.send(Event::Notice(Notice::News(Box::new(news_of)))));
     let daemon = Daemon::new(connection.clone(), hands, now, tell_news);
@@ -71,7 +75,7 @@ pub(super) async fn run(start: Start<'_>) -> Result<()> {
     tokio::select! {
         ended = work(&connection, &state, &daemon, tell_notice) => ended,
         ended = show(&mut screen, Model::new(about, now()), events, &desk) => ended,
-        () = desk.follow() => Ok(()),
+        ended = desk.follow() => ended,
     }
 }
 
@@ -89,10 +93,10 @@ async fn show(screen: &mut Screen, mut model: Model, mut events: UnboundedReceiv
     let mut ended = signal(SignalKind::terminate()).context(cannot_wait)?;
     let mut hung_up = signal(SignalKind::hangup()).context(cannot_wait)?;
     loop {
-        let size = screen.terminal.size().context("the terminal is gone")?;
-        model.update(Event::Size(size.width, size.height));
         let drawn = screen.terminal.draw(|frame| drawing::draw(frame, &model, &mut pages));
-        drawn.context("the terminal is gone")?;
+        let area = drawn.context("the terminal is gone")?.area;
+        // The size that was drawn for: what is shown is judged by that.
+        model.update(Event::Size(area.width, area.height));
         model.selection.scroll_at_most(pages.last);
         let event = tokio::select! {
             event = events.recv() => event.unwrap_or(Event::End),
@@ -119,7 +123,7 @@ struct Desk {
 
 impl Desk {
     /// Never ends.
-    async fn follow(&self) {
+    async fn follow(&self) -> Result<()> {
         match &self.person {
             Some(person) => person.follow(&self.tell).await,
             None => std::future::pending().await,
@@ -161,33 +165,5 @@ impl Desk {
             };
             tell.send(Event::Note(told))
         });
-    }
-}
-
-/// Questions of the node that wait for a key.
-struct Questions {
-    tell: UnboundedSender<Event>,
-    next: AtomicU64,
-    open: Mutex<HashMap<u64, mpsc::Sender<bool>>>,
-}
-
-impl Questions {
-    fn new(tell: UnboundedSender<Event>) -> Arc<Self> {
-        Arc::new(Self { tell, next: AtomicU64::new(1), open: Mutex::default() })
-    }
-
-    /// Waits, on a thread that may. Where nobody can answer any more, that is a no.
-    fn ask(&self, question: &Question) -> bool {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let (answer, answered) = mpsc::channel();
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(number, answer);
-        let asked = self.tell.send(Event::Asked { number, question: Box::new(question.clone()) });
-        asked.is_ok() && answered.recv().unwrap_or(false)
-    }
-
-    fn answer(&self, number: u64, yes: bool) {
-        if let Some(answer) = self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&number) {
-            let _ = answer.send(yes);
-        }
     }
 }

@@ -32,6 +32,10 @@ fn what_an_agent_wants_appears_on_the_screen_and_y_lets_it() {
     let file = scene.root().join("a");
     let first = write(&scene, "hello\n");
     node.until_seen("Waiting for you (1)");
+    node.until_seen("nothing is chosen");
+    node.press("y");
+    node.until_seen("choose first what to answer");
+    node.press("j");
     node.until_seen("+hello");
     node.until_seen("MEDIUM");
     assert!(!file.exists());
@@ -44,6 +48,8 @@ fn what_an_agent_wants_appears_on_the_screen_and_y_lets_it() {
 
     // It replaces what the agent has not read, and it holds what a terminal would obey: HIGH twice over.
     let second = write(&scene, "\u{1b}]0;evil\u{7}\u{1b}[2Jgone");
+    node.until_seen("  HIGH");
+    node.press("j");
     node.until_seen("> HIGH");
     node.press("\r");
     node.until_seen("+\\u{001B}]0;evil\\u{0007}\\u{001B}[2Jgone");
@@ -92,6 +98,8 @@ fn with_ask_locally_the_question_is_on_the_screen_and_the_house_alone_lets_nothi
             scene.approve_all();
             status(&scene, &call) == "dispatched"
         });
+        node.until_seen("Waiting for you (1)");
+        node.press("j");
         node.until_seen("The house has agreed. This machine asks you, too");
         assert!(!file.exists());
         node.press(key);

@@ -242,8 +242,8 @@ pub(crate) fn sign(call: &mut ToolCall) {
         program: preview.and_then(|preview| preview.program.as_deref()),
         cwd: preview.and_then(|preview| preview.cwd.as_deref()),
         environment: preview.map_or(&[], |preview| preview.environment.as_slice()),
-        network: call.network,
         base_sha256: preview.and_then(|preview| preview.base_sha256.as_deref()),
+        network: call.network,
     };
     let parties = Parties {
         project: &ProjectId::from_trusted(call.project.clone()),

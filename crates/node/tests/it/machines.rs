@@ -5,7 +5,7 @@ use super::scenes::NOW_MS;
 use domain::times::Timestamp;
 use node::commands::Launcher;
 use node::journal::{Effect, Journal, Step};
-use node::{Daemon, Hands, Identity, Setup, StateDirectory, Vetoes};
+use node::{Daemon, Hands, Identity, Question, Setup, StateDirectory, Vetoes};
 use protocol::tool_calls::ToolCall;
 use serde_json::json;
 use std::path::PathBuf;
@@ -69,15 +69,27 @@ impl Machine {
         Journal::open(&self.state(), NOW_MS).unwrap().call(id).map(|call| call.step)
     }
 
-    /// As a node leaves it that was cut off after it had begun.
-    pub(crate) fn has_begun(&self, call: &ToolCall, effect: Option<Effect>) {
+    /// As a node leaves it that was cut off before it began.
+    pub(crate) fn intends(&self, call: &ToolCall) {
         let mut journal = Journal::open(&self.state(), NOW_MS).unwrap();
         journal.intent(&call.id, call.attempt, &call.tool, NOW_MS).unwrap();
+    }
+
+    /// As a node leaves it that was cut off after it had begun.
+    pub(crate) fn has_begun(&self, call: &ToolCall, effect: Option<Effect>) {
+        self.intends(call);
+        let mut journal = Journal::open(&self.state(), NOW_MS).unwrap();
         journal.begun(&call.id, call.attempt, effect, NOW_MS).unwrap();
     }
 }
 
 impl Running {
+    /// The same with somebody who sits there.
+    pub(crate) fn asking(self, answer: impl Fn(&Question) -> bool + Send + Sync + 'static) -> Self {
+        let daemon = Arc::into_inner(self.daemon).unwrap().asking(answer);
+        Self { daemon: Arc::new(daemon), ..self }
+    }
+
     /// Looks at what there is, and waits until nothing is under way but what the house keeps waiting.
     #[track_caller]
     pub(crate) fn look(&self) {

@@ -8,24 +8,26 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Barrier;
 
 /// Answers every request with the number of its connection.
-struct Counting {
-    address: Address,
+pub(in crate::connect) struct Counting {
+    pub(in crate::connect) address: Address,
     connections: Arc<AtomicUsize>,
     serving: tokio::task::JoinHandle<()>,
 }
 
 /// How a connection goes on after an answer.
 #[derive(Clone)]
-enum Manner {
+pub(in crate::connect) enum Manner {
     Keeps,
     /// Without a word, as a house that is stopped does.
     ClosesAfterOne,
+    /// Takes all that is said after that, and is silent, as one behind a network that is gone.
+    SilentAfterOne,
     /// Answers only when so many have asked.
     WaitsFor(Arc<Barrier>),
 }
 
 impl Counting {
-    async fn start(port: u16, manner: Manner) -> Self {
+    pub(in crate::connect) async fn start(port: u16, manner: Manner) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let connections = Arc::new(AtomicUsize::new(0));
@@ -44,7 +46,7 @@ impl Counting {
         Kept::new(self.address.clone(), || Timestamp::from_ms(0))
     }
 
-    fn count(&self) -> usize {
+    pub(in crate::connect) fn count(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 
@@ -69,6 +71,10 @@ async fn serve(mut stream: TcpStream, number: usize, manner: Manner) {
         let body = number.to_string();
         let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
         if stream.write_all(answer.as_bytes()).await.is_err() || matches!(manner, Manner::ClosesAfterOne) {
+            return;
+        }
+        if matches!(manner, Manner::SilentAfterOne) {
+            let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
             return;
         }
     }
@@ -135,4 +141,43 @@ async fn one_that_was_silent_for_long_is_not_trusted() {
         NOW_MS.store(now_ms, Ordering::SeqCst);
         assert_eq!(ask(&kept).await.unwrap(), expected, "at {now_ms}");
     }
+}
+
+/// Long enough for an answer on this machine, and too short to be waited for by hand.
+const SOON: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_secs(20);
+
+async fn ask_patiently(kept: &Kept) -> usize {
+    tokio::time::timeout(PATIENCE, ask(kept)).await.expect("it hangs").unwrap()
+}
+
+#[tokio::test]
+async fn one_that_leads_nowhere_is_given_up_soon_and_so_are_its_like() {
+    let server = Counting::start(0, Manner::SilentAfterOne).await;
+    let kept = Kept { head_within: SOON, ..server.kept() };
+    let both = futures_util::future::join(ask(&kept), ask(&kept)).await;
+    assert_eq!((both.0.unwrap() + both.1.unwrap(), kept.idle().len()), (3, 2), "two are kept");
+    assert_eq!(ask_patiently(&kept).await, 3);
+    assert_eq!(kept.idle().len(), 1, "only the new one is trusted");
+    assert_eq!(server.kept().head_within, Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn what_is_large_goes_over_a_new_connection() {
+    let server = Counting::start(0, Manner::SilentAfterOne).await;
+    // If it tried the kept one it would hang.
+    let kept = Kept { head_within: PATIENCE * 2, ..server.kept() };
+    assert_eq!(ask_patiently(&kept).await, 1);
+    let large = Request::post("/").body(Bytes::from(vec![b' '; SMALL_BYTES + 1])).unwrap();
+    let response = tokio::time::timeout(PATIENCE, kept.exchange(large)).await.expect("it hangs").unwrap();
+    assert_eq!(response.body(), "2");
+}
+
+#[tokio::test]
+async fn when_the_stream_was_cut_none_is_trusted() {
+    let server = Counting::start(0, Manner::SilentAfterOne).await;
+    let kept = Kept { head_within: PATIENCE * 2, ..server.kept() };
+    assert_eq!(ask_patiently(&kept).await, 1);
+    kept.drop_idle();
+    assert_eq!(ask_patiently(&kept).await, 2);
 }

@@ -16,6 +16,9 @@ use std::sync::Arc;
 /// Of a call that is over nobody decides anything: the beginning of a long text is enough.
 const TOLD_LONGEST_BYTES: usize = 16 * 1024;
 
+/// How the ids of this node's own questions begin.
+const OF_NODE: &str = "question-";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tint {
     Plain,
@@ -73,6 +76,12 @@ pub(super) struct Made {
 }
 
 impl Waiting {
+    /// Whether the house gives it an id that only this node's own questions have: things are chosen by their ids, and what is
+    /// chosen is not to become another thing.
+    pub(super) fn poses_as_own(asked: &Approval) -> bool {
+        asked.id.starts_with(OF_NODE)
+    }
+
     pub(super) fn of_house(asked: &Approval) -> Self {
         let risk = asked.risk.as_ref();
         let level = risk.map_or("HIGH", |risk| risk.level.as_str());
@@ -135,13 +144,13 @@ impl Waiting {
         card.of_call(call);
         Self {
             // A call may be asked about again after a restart of the house.
-            id: format!("question-{number}"),
+            id: format!("{OF_NODE}{number}"),
             asker: Asker::Here { number },
             title: one_line(&title(&call.tool, &call.params, &call.agent, &call.on_behalf_of)),
             risk: risk.as_str().to_owned(),
             wants_second_yes: *risk != Risk::Medium || shown == Shown::Nothing,
             not_offered: shown.why_not_offered(),
-            expires_at: call.expires_at,
+            expires_at: question.ends_at(),
             card: card.done(),
             is_answered: false,
         }

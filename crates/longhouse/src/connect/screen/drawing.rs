@@ -4,20 +4,20 @@
 mod tests;
 
 use super::cards::{Card, Tint, Waiting, one_line};
+use super::layouts::{Places, places};
 use super::models::{Focus, Link, Model, View};
 use super::pages::{Pages, cut};
 use domain::times::Timestamp;
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-const HEADER_HEIGHT: u16 = 3;
-const LIST_HEIGHT: u16 = 6;
-const HELP: [&str; 10] = [
+const HELP: [&str; 11] = [
     "Up Down j k   choose; in a card: scroll      PgUp PgDn g G   scroll the card",
     "Tab           the other list                 Enter Esc       the card in full, and back",
+    "              Nothing is chosen before you choose it, and nothing takes the place of what is gone.",
     "y             agree to what is chosen and shown; HIGH wants a second y",
     "n             disagree; you may say why, Enter sends it",
     "u             undo the chosen call of this machine, if nobody changed the file since",
@@ -29,18 +29,18 @@ const HELP: [&str; 10] = [
 ];
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pages: &mut Pages) {
-    let area = frame.area();
-    let notes = if area.height >= 20 { 2 } else { 1 };
-    let header = if area.height >= 10 { HEADER_HEIGHT } else { 1 };
-    let parts = Layout::vertical([Constraint::Length(header), Constraint::Min(0), Constraint::Length(notes + 1)]);
-    let [top, middle, bottom] = parts.areas(area);
-    draw_header(frame, top, model);
+    let Places { header, middle, lists, card, footer } = places(frame.area(), &model.view);
+    draw_header(frame, header, model);
     match &model.view {
         View::Help => draw_help(frame, middle, model),
-        View::Card => draw_card(frame, middle, model, pages),
-        View::Lists | View::Reason(_) => draw_lists(frame, middle, model, pages),
+        View::Card if card.is_none() => frame.render_widget("make the terminal larger", middle),
+        View::Card => {}
+        View::Lists | View::Reason(_) => draw_lists(frame, lists, model),
     }
-    draw_footer(frame, bottom, model);
+    if let Some(area) = card {
+        draw_card(frame, area, model, pages);
+    }
+    draw_footer(frame, footer, model);
 }
 
 fn draw_header(frame: &mut Frame<'_>, area: Rect, model: &Model) {
@@ -59,13 +59,7 @@ fn draw_header(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn draw_lists(frame: &mut Frame<'_>, area: Rect, model: &Model, pages: &mut Pages) {
-    let heights = if model.has_pane() {
-        [Constraint::Length(LIST_HEIGHT), Constraint::Length(LIST_HEIGHT), Constraint::Min(0)]
-    } else {
-        [Constraint::Fill(1), Constraint::Fill(1), Constraint::Length(0)]
-    };
-    let [waiting, made, pane] = Layout::vertical(heights).areas(area);
+fn draw_lists(frame: &mut Frame<'_>, [waiting, made]: [Rect; 2], model: &Model) {
     let stale = model.no_approvals.as_deref().filter(|_| !model.waiting.is_empty());
     let stale = stale.map(|why| format!(" - {why}")).unwrap_or_default();
     let title = format!("Waiting for you ({}){stale}", model.waiting.len());
@@ -77,7 +71,6 @@ fn draw_lists(frame: &mut Frame<'_>, area: Rect, model: &Model, pages: &mut Page
         style: Style::new(),
     });
     draw_list(frame, made, model, Focus::Made, "On this machine", rows.collect());
-    draw_card(frame, pane, model, pages);
 }
 
 /// A row of a list.
@@ -130,9 +123,10 @@ fn draw_card(frame: &mut Frame<'_>, area: Rect, model: &Model, pages: &mut Pages
         Focus::Waiting => model.selected_waiting().map(|waiting| &waiting.card),
         Focus::Made => model.selected_made().map(|made| &made.card),
     };
-    let Some(card) = card.filter(|_| area.height > 1) else { return };
-    let height = area.height - 1;
-    let rows = pages.window(card, area.width, height, model.selection.scroll);
+    let Some(card) = card else {
+        return frame.render_widget(Line::styled("nothing is chosen: Up and Down choose", Modifier::DIM), area);
+    };
+    let rows = pages.window(card, area.width, area.height.saturating_sub(1), model.selection.scroll);
     let mut lines: Vec<Line<'_>> = rows.iter().map(|row| Line::styled(row.text.clone(), style(row.tint))).collect();
     let (above, below) = (model.selection.scroll.min(pages.last), pages.last.saturating_sub(model.selection.scroll));
     let more = format!("-- {above} rows above, {below} below --");
@@ -165,7 +159,7 @@ fn draw_footer(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     lines.resize(room, Line::default());
     let keys = match (&model.view, model.selected_waiting().filter(|_| model.selection.focus == Focus::Waiting)) {
         (View::Reason(text), _) => format!("why not? (Enter sends, Esc goes back) {}", one_line(text)),
-        (View::Help, _) => "any key goes back".to_owned(),
+        (View::Help, _) => "q ends, any other key goes back".to_owned(),
         (_, Some(waiting)) if waiting.not_offered.is_some() => {
             "n disagree (a yes is not offered)  ? help  q end".to_owned()
         }

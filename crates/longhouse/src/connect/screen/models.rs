@@ -1,7 +1,7 @@
 //! What is on the screen, and what becomes of it. Pure: events come in, effects go out, nothing is drawn or sent here.
 //!
-//! What must stay true: an answer goes to what is selected and shown, and nothing but a key of the person puts the selection on
-//! something else while there is a choice. What wants a second yes gets none by a single key.
+//! What must stay true: an answer goes to what is selected and shown, and nothing but a key of the person selects anything, not
+//! even the first thing in an empty list: a key that is on its way was meant for something else. What wants a second yes gets none by a single key.
 
 mod keys;
 mod selections;
@@ -12,18 +12,17 @@ pub(super) use selections::{Focus, Selection};
 
 use super::super::Notice;
 use super::cards::{Asker, Made, Waiting, one_line};
+use super::layouts::places;
 use domain::times::Timestamp;
 use node::{News, Question};
 use protocol::approvals::Approval;
 use ratatui::crossterm::event::KeyEvent;
+use ratatui::layout::Rect;
 use std::collections::VecDeque;
 
 const MADE_MOST: usize = 200;
 const NOTES_MOST: usize = 20;
 const DECIDED_MOST: usize = 200;
-/// From here on there is room for a card below the lists.
-const PANE_HEIGHT_LEAST: u16 = 18;
-const PANE_WIDTH_LEAST: u16 = 40;
 
 /// What does not change while the screen is open.
 #[derive(Debug, Clone, Default)]
@@ -84,6 +83,10 @@ pub(super) enum Event {
     Asked {
         number: u64,
         question: Box<Question>,
+    },
+    /// The time of a question is over.
+    Unanswered {
+        number: u64,
     },
     /// All that waits for the person, as the house says.
     Approvals(Vec<Approval>),
@@ -160,6 +163,7 @@ impl Model {
             Event::Size(width, height) => self.size = (width, height),
             Event::Notice(notice) => self.notice(notice),
             Event::Asked { number, question } => self.insert(Waiting::of_node(number, &question)),
+            Event::Unanswered { number } => self.unanswered(number),
             Event::Approvals(list) => return self.replace_approvals(&list),
             Event::NoApprovals(why) => self.no_approvals = Some(one_line(&why)),
             Event::Resolved(approval) => self.note(&resolved(&approval)),
@@ -177,11 +181,7 @@ impl Model {
 
     /// Whether the card of what is selected is to be seen.
     pub(super) fn shows_card(&self) -> bool {
-        self.view == View::Card || self.has_pane()
-    }
-
-    pub(super) fn has_pane(&self) -> bool {
-        self.size.0 >= PANE_WIDTH_LEAST && self.size.1 >= PANE_HEIGHT_LEAST
+        places(Rect::new(0, 0, self.size.0, self.size.1), &self.view).card.is_some()
     }
 
     pub(super) fn selected_waiting(&self) -> Option<&Waiting> {
@@ -215,7 +215,6 @@ impl Model {
         match self.made.iter_mut().find(|known| known.id == made.id) {
             Some(known) => *known = made,
             None => {
-                self.selection.begin(Focus::Made, self.made.is_empty(), &made.id);
                 self.made.push_front(made);
                 self.made.truncate(MADE_MOST);
             }
@@ -225,7 +224,6 @@ impl Model {
 
     /// What this machine asks comes first, then this project's, then the rest; each in the order it was asked.
     fn insert(&mut self, waiting: Waiting) {
-        self.selection.begin(Focus::Waiting, self.waiting.is_empty(), &waiting.id);
         let place = self.place(&waiting.asker);
         let at = self.waiting.partition_point(|other| self.place(&other.asker) <= place);
         self.waiting.insert(at, waiting);
@@ -251,19 +249,15 @@ impl Model {
                 let is_kept = matches!(waiting.asker, Asker::Here { .. }) || waiting.is_answered;
                 is_kept || list.iter().any(|asked| is_same(waiting, asked))
             });
-        let had_any = !stay.is_empty() || !gone.is_empty();
         self.waiting = stay;
+        // Before others come: one of them may have its id, and other bytes.
+        self.drop_lost_selection();
         for asked in list.iter().rev() {
             let is_known = self.waiting.iter().any(|waiting| is_same(waiting, asked));
-            if !is_known && !self.decided.contains(&asked.id) {
-                let was_empty = self.waiting.is_empty();
+            if !is_known && !self.decided.contains(&asked.id) && !Waiting::poses_as_own(asked) {
                 self.insert(Waiting::of_house(asked));
-                if was_empty && had_any {
-                    self.selection.forget(Focus::Waiting);
-                }
             }
         }
-        self.drop_lost_selection();
         gone.into_iter().map(|waiting| Effect::LookUp { id: waiting.id }).collect()
     }
 
@@ -288,6 +282,15 @@ impl Model {
                     .filter(|waiting| waiting.id == id)
                     .for_each(|waiting| waiting.is_answered = false);
             }
+        }
+    }
+
+    fn unanswered(&mut self, number: u64) {
+        let asker = Asker::Here { number };
+        if let Some(at) = self.waiting.iter().position(|waiting| waiting.asker == asker) {
+            let waiting = self.waiting.remove(at);
+            self.note(&format!("nobody answered in time, so it is not done: {}", waiting.title));
+            self.drop_lost_selection();
         }
     }
 

@@ -1,13 +1,14 @@
 //! The person at the screen, as the house knows them: what waits for them, and their answers. A node's own token never answers;
 //! this is a credential of a person, come by as every command does.
 
+use super::super::listening::{self, Listener};
 use super::models::{Event, Failed};
 use crate::cli::{Actor, Place};
-use crate::client::events::Events;
 use crate::client::wire::{Remote, given_token};
 use crate::client::{Client, Refused};
 use crate::commands::{all_pages, approvals, path};
 use anyhow::{Context, Result};
+use axum::body::Body;
 use protocol::approvals::Approval;
 use serde_json::{Value, json};
 use std::future::Future;
@@ -15,10 +16,6 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Longer than a heartbeat of the stream.
-const SILENT_LONGEST: Duration = Duration::from_secs(45);
-const BACKOFF_FIRST: Duration = Duration::from_millis(500);
-const BACKOFF_SLOWEST: Duration = Duration::from_secs(30);
 const HOW: &str = "to answer here, give a token of yours (--token-file or LONGHOUSE_TOKEN; `longhouse token create`), \
                    or --data-dir of the server on this machine";
 
@@ -39,30 +36,9 @@ impl Person {
         Ok(local.map(|client| Self { client, actor }).ok_or_else(|| HOW.to_owned()))
     }
 
-    /// Tells what waits, now and whenever that may have changed. The stream is a hint; the list is the truth.
-    pub(super) async fn follow(&self, tell: &UnboundedSender<Event>) {
-        let mut pause = BACKOFF_FIRST;
-        loop {
-            match self.listen(tell, &mut pause).await {
-                Ok(()) => {}
-                Err(error) => drop(tell.send(Event::NoApprovals(format!("approvals: {error:#}; trying again")))),
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(BACKOFF_SLOWEST);
-        }
-    }
-
-    async fn listen(&self, tell: &UnboundedSender<Event>, pause: &mut Duration) -> Result<()> {
-        let stream = patiently(self.client.stream(&self.actor, "/my/events", None)).await?;
-        let mut events = Events::new(stream);
-        self.list(tell).await?;
-        *pause = BACKOFF_FIRST;
-        while let Ok(Some(event)) = tokio::time::timeout(SILENT_LONGEST, events.next()).await {
-            if may_change_what_waits(&event.data) {
-                self.list(tell).await?;
-            }
-        }
-        Ok(())
+    /// Tells what waits, now and whenever that may have changed. The stream is a hint; the list is the truth. Never ends.
+    pub(super) async fn follow(&self, tell: &UnboundedSender<Event>) -> Result<()> {
+        listening::listen(&Following { person: self, tell }).await.map(|never| match never {})
     }
 
     async fn list(&self, tell: &UnboundedSender<Event>) -> Result<()> {
@@ -96,6 +72,32 @@ impl Person {
             Ok(approval) => Event::Resolved(Box::new(approval)),
             Err(_) => Event::Note(format!("{id} waits no longer")),
         }
+    }
+}
+
+struct Following<'a> {
+    person: &'a Person,
+    tell: &'a UnboundedSender<Event>,
+}
+
+impl Listener for Following<'_> {
+    async fn open(&self) -> Result<Body> {
+        patiently(self.person.client.stream(&self.person.actor, "/my/events", None)).await
+    }
+
+    async fn opened(&self) -> Result<()> {
+        self.person.list(self.tell).await
+    }
+
+    async fn hear(&self, data: &str) -> Result<()> {
+        if may_change_what_waits(data) { self.person.list(self.tell).await } else { Ok(()) }
+    }
+
+    fn lost(&self, why: Result<()>, _pause: Duration) -> Result<()> {
+        if let Err(error) = why {
+            let _ = self.tell.send(Event::NoApprovals(format!("approvals: {error:#}; trying again")));
+        }
+        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! The screen, drawn for terminals of all sizes.
 
 use super::super::models::Event;
-use super::super::models::tests::{NOW, approval, call, model, news, question};
+use super::super::models::tests::{NOW, approval, call, chosen, model, news, question};
 use super::*;
 use domain::tool_calls::Risk;
 use node::News;
@@ -28,7 +28,7 @@ fn press(model: &mut Model, key: KeyCode) {
 }
 
 fn busy() -> Model {
-    let mut model = model(&[approval("b", "prj_2", "HIGH"), approval("a", "prj_1", "MEDIUM")]);
+    let mut model = chosen(&[approval("b", "prj_2", "HIGH"), approval("a", "prj_1", "MEDIUM")]);
     model.update(question(1, Risk::High, "+a\n"));
     model.update(Event::Notice(Notice::Connected));
     model.update(news(News::Began(call("call_1"))));
@@ -43,7 +43,7 @@ fn all_there_is_to_know_is_on_a_usual_screen() {
     let whole = rows.join("\n");
     assert!(rows[0].starts_with("desk for") && rows[0].ends_with("connected"), "{whole}");
     assert!(rows[3].starts_with("Waiting for you (3)"), "{whole}");
-    assert!(rows[4].contains("HIGH    -:-- write_file notes.md (agent_coder for usr_owner)"), "{whole}");
+    assert!(rows[4].contains("HIGH   13:59 write_file notes.md (agent_coder for usr_owner)"), "{whole}");
     assert!(rows[5].starts_with("> MEDIUM  3:59 write_file notes.md"), "{whole}");
     assert!(whole.contains("write_file notes.md (agent_coder for usr_owner): running"), "{whole}");
     assert!(whole.contains("risk     MEDIUM") && whole.contains("rows above"), "{whole}");
@@ -55,7 +55,7 @@ fn a_card_is_seen_whole_by_scrolling() {
     let mut long = approval("a", "prj_1", "MEDIUM");
     let diff: String = (0..500).map(|number| format!("+line {number}\n")).collect();
     long["preview"]["diff"] = json!(diff);
-    let mut model = model(&[long]);
+    let mut model = chosen(&[long]);
     press(&mut model, KeyCode::Enter);
     let mut seen = String::new();
     for _ in 0..200 {
@@ -87,7 +87,7 @@ fn no_size_and_no_view_is_too_much() {
 #[test]
 fn on_a_small_screen_the_chosen_one_and_the_keys_are_still_there() {
     let approvals: Vec<_> = (0..30).rev().map(|number| approval(&format!("a{number}"), "prj_1", "HIGH")).collect();
-    let mut model = model(&approvals);
+    let mut model = chosen(&approvals);
     (0..29).for_each(|_| press(&mut model, KeyCode::Down));
     assert_eq!(model.selected_waiting().unwrap().id, "a29");
     let rows = drawn(&mut model, 30, 12);
@@ -101,7 +101,7 @@ fn on_a_small_screen_the_chosen_one_and_the_keys_are_still_there() {
 fn what_is_not_offered_and_what_is_missing_is_said() {
     let mut cut = approval("a", "prj_1", "MEDIUM");
     cut["preview"] = json!({"diff": "+a\n", "diff_cut": true});
-    assert!(drawn(&mut model(&[cut]), 80, 24)[23].contains("a yes is not offered"));
+    assert!(drawn(&mut chosen(&[cut]), 80, 24)[23].contains("a yes is not offered"));
     let how = format!("to answer {} give a token", "here ".repeat(30));
     let mut alone = model(&[]);
     alone.update(Event::NoApprovals(how));
@@ -109,7 +109,58 @@ fn what_is_not_offered_and_what_is_missing_is_said() {
     let mut stale = model(&[approval("a", "prj_1", "MEDIUM")]);
     stale.update(Event::NoApprovals("cannot reach it".to_owned()));
     assert_eq!(drawn(&mut stale, 80, 24)[3], "Waiting for you (1) - cannot reach it");
-    let mut armed = model(&[approval("a", "prj_1", "HIGH")]);
+    let mut armed = chosen(&[approval("a", "prj_1", "HIGH")]);
     press(&mut armed, KeyCode::Char('y'));
     assert!(drawn(&mut armed, 80, 24)[23].starts_with("y AGREE"));
+}
+
+#[test]
+fn a_yes_is_sent_only_where_rows_of_its_card_are_on_the_screen() {
+    let mut shown = 0;
+    for (width, height) in (1..60).flat_map(|width| (1..60).map(move |height| (width, height))) {
+        for view in [View::Lists, View::Card, View::Help] {
+            let mut model = chosen(&[approval("a", "prj_1", "MEDIUM")]);
+            model.view = view.clone();
+            let rows = drawn(&mut model, width, height);
+            let shows_card = model.shows_card();
+            if shows_card {
+                let card = model.selected_waiting().unwrap().card.clone();
+                let mut pages = Pages::default();
+                let expected: Vec<&str> =
+                    pages.window(&card, width, 3, 0).iter().map(|row| row.text.trim_end()).collect();
+                assert!(rows.windows(3).any(|three| three == expected), "{width}x{height} {view:?}: {rows:#?}");
+                shown += 1;
+            }
+            let effects = model.update(Event::Key(KeyEvent::from(KeyCode::Char('y'))));
+            assert_eq!(!effects.is_empty(), shows_card, "{width}x{height} {view:?}");
+        }
+    }
+    assert!(shown > 1_000, "{shown}");
+}
+
+#[test]
+fn the_first_yes_where_there_is_no_room_for_the_card_opens_it_or_says_what_is_missing() {
+    for (height, note) in [(18, "look at it first: y agrees"), (5, "make the terminal larger: it is not shown")] {
+        let mut model = chosen(&[approval("a", "prj_1", "MEDIUM")]);
+        drawn(&mut model, 80, height);
+        assert_eq!(model.update(Event::Key(KeyEvent::from(KeyCode::Char('y')))), []);
+        assert_eq!((&model.view, model.notes[0].as_str()), (&View::Card, note), "{height}");
+    }
+}
+
+#[test]
+fn what_the_footer_of_the_help_says_is_so() {
+    let mut model = busy();
+    press(&mut model, KeyCode::Char('?'));
+    let rows = drawn(&mut model, 100, 30);
+    assert_eq!(rows[29], "q ends, any other key goes back");
+    assert!(rows.join("\n").contains("Nothing is chosen before you choose it"), "{rows:#?}");
+}
+
+#[test]
+fn where_nothing_is_chosen_it_is_said_how_to() {
+    let rows = drawn(&mut model(&[approval("a", "prj_1", "MEDIUM")]), 80, 24);
+    assert!(rows[23].starts_with("Up Down choose"), "{rows:#?}");
+    assert!(rows.iter().any(|row| row.contains("nothing is chosen")), "{rows:#?}");
+    assert!(!rows.iter().any(|row| row.starts_with('>')), "{rows:#?}");
 }

@@ -44,8 +44,9 @@ impl Model {
             KeyCode::Char('n') => return self.disagree(),
             KeyCode::Char('u') => return self.undo(),
             KeyCode::Char('?') => self.view = View::Help,
-            KeyCode::Tab | KeyCode::BackTab if !is_card => self.selection.turn(),
+            KeyCode::Tab | KeyCode::BackTab if !is_card => self.turn(),
             KeyCode::Enter if !is_card && self.has_selected() => self.view = View::Card,
+            KeyCode::Enter if !is_card => self.step(true),
             KeyCode::Enter | KeyCode::Esc => self.view = View::Lists,
             KeyCode::Down | KeyCode::Char('j') if is_card => self.selection.scroll(1, true),
             KeyCode::Up | KeyCode::Char('k') if is_card => self.selection.scroll(1, false),
@@ -79,6 +80,14 @@ impl Model {
         }
     }
 
+    /// To the other list, and there to the first where nothing is chosen.
+    fn turn(&mut self) {
+        self.selection.turn();
+        if !self.has_selected() {
+            self.step(true);
+        }
+    }
+
     fn step(&mut self, is_down: bool) {
         let ids: Vec<String> = match self.selection.focus {
             Focus::Waiting => self.waiting.iter().map(|waiting| waiting.id.clone()).collect(),
@@ -105,7 +114,12 @@ impl Model {
         let Some(waiting) = self.chosen_to_answer() else { return Vec::new() };
         if !self.shows_card() {
             self.view = View::Card;
-            self.note("look at it first: y agrees");
+            let has_room = self.shows_card();
+            self.note(if has_room {
+                "look at it first: y agrees"
+            } else {
+                "make the terminal larger: it is not shown"
+            });
             return Vec::new();
         }
         if let Some(why) = waiting.not_offered {

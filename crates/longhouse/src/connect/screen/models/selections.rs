@@ -34,13 +34,6 @@ impl Selection {
         }
     }
 
-    /// The first thing in an empty list is selected; later ones are not.
-    pub(super) fn begin(&mut self, list: Focus, is_empty: bool, id: &str) {
-        if is_empty {
-            self.set(list, Some(id.to_owned()));
-        }
-    }
-
     pub(super) fn forget(&mut self, list: Focus) {
         self.set(list, None);
     }

@@ -38,10 +38,16 @@ fn asked(approvals: &[Value]) -> Event {
     Event::Approvals(approvals.iter().map(|one| serde_json::from_value(one.clone()).unwrap()).collect())
 }
 
+/// What the node asks about a call whose decision holds for five minutes.
+pub(in crate::connect) fn asked_here() -> Question {
+    let call = ToolCall { expires_at: Some(Timestamp::from_ms(NOW + 300_000)), ..call("call_1") };
+    let found = Preview { diff: Some("+a\n".to_owned()), ..Preview::default() };
+    Question { call, found, risk: Risk::Medium, reasons: vec!["writes a file".to_owned()] }
+}
+
 pub(in super::super) fn question(number: u64, risk: Risk, diff: &str) -> Event {
     let found = Preview { diff: Some(diff.to_owned()), ..Preview::default() };
-    let question = Question { call: call("call_1"), found, risk, reasons: vec!["writes a file".to_owned()] };
-    Event::Asked { number, question: Box::new(question) }
+    Event::Asked { number, question: Box::new(Question { found, risk, ..asked_here() }) }
 }
 
 /// A screen of a usual size with these approvals, the newest first.
@@ -50,6 +56,13 @@ pub(in super::super) fn model(approvals: &[Value]) -> Model {
     let mut model = Model::new(about, Timestamp::from_ms(NOW));
     model.update(Event::Size(80, 24));
     model.update(asked(approvals));
+    model
+}
+
+/// The same, and its person has chosen the first.
+pub(in super::super) fn chosen(approvals: &[Value]) -> Model {
+    let mut model = model(approvals);
+    press(&mut model, "j");
     model
 }
 
@@ -74,10 +87,11 @@ fn reject(id: &str, reason: Option<&str>) -> Effect {
 
 #[test]
 fn each_key_does_what_the_help_says() {
-    let medium = || model(&[approval("a", "prj_1", "MEDIUM")]);
-    let high = || model(&[approval("a", "prj_1", "HIGH")]);
-    let unknown = || model(&[approval("a", "prj_1", "SOMETHING")]);
+    let medium = || chosen(&[approval("a", "prj_1", "MEDIUM")]);
+    let high = || chosen(&[approval("a", "prj_1", "HIGH")]);
+    let unknown = || chosen(&[approval("a", "prj_1", "SOMETHING")]);
     let none: fn() -> Model = || model(&[]);
+    let fresh = || model(&[approval("b", "prj_1", "MEDIUM"), approval("a", "prj_1", "MEDIUM")]);
     let table: Vec<(&str, Model, &str, Vec<Effect>)> = vec![
         ("yes to MEDIUM", medium(), "y", vec![approve("a")]),
         ("a yes is sent once", medium(), "yyy", vec![approve("a")]),
@@ -94,6 +108,11 @@ fn each_key_does_what_the_help_says() {
         ("a yes in a reason is none", high(), "nyy", vec![]),
         ("nothing to answer", none(), "yn\nu", vec![]),
         ("the other list has nothing to answer", medium(), "\tyn", vec![]),
+        ("nothing is chosen by itself", fresh(), "yyy", vec![]),
+        ("an arrow chooses", fresh(), "jy", vec![approve("a")]),
+        ("Enter chooses, and only that", fresh(), "\ny", vec![approve("a")]),
+        ("Tab there and back chooses", fresh(), "\t\ty", vec![approve("a")]),
+        ("help does not", fresh(), "??y", vec![]),
         ("help", medium(), "?y", vec![]),
         ("end", medium(), "q", vec![Effect::Quit]),
         ("end from the help", medium(), "?q", vec![Effect::Quit]),
@@ -107,7 +126,7 @@ fn each_key_does_what_the_help_says() {
 #[test]
 fn control_c_ends_wherever_it_is_pressed_and_other_chords_do_nothing() {
     for before in ["", "\n", "n", "?", "y"] {
-        let mut model = model(&[approval("a", "prj_1", "HIGH")]);
+        let mut model = chosen(&[approval("a", "prj_1", "HIGH")]);
         press(&mut model, before);
         let chord = |key, with| Event::Key(KeyEvent::new(KeyCode::Char(key), with));
         assert_eq!(model.update(chord('y', KeyModifiers::CONTROL)), [], "{before:?}");
@@ -118,7 +137,7 @@ fn control_c_ends_wherever_it_is_pressed_and_other_chords_do_nothing() {
 
 #[test]
 fn pasted_letters_are_no_keys() {
-    let mut model = model(&[approval("a", "prj_1", "MEDIUM")]);
+    let mut model = chosen(&[approval("a", "prj_1", "MEDIUM")]);
     assert_eq!(model.update(Event::Paste("yyy\nq".to_owned())), []);
     press(&mut model, "n");
     model.update(Event::Paste(format!("be\u{1b}[2Jcause{}", "x".repeat(10_000))));
@@ -130,7 +149,7 @@ fn pasted_letters_are_no_keys() {
 #[test]
 fn a_yes_never_falls_on_what_came_into_the_place_of_what_is_gone() {
     let [a, b, c] = ["a", "b", "c"].map(|id| approval(id, "prj_1", "MEDIUM"));
-    let mut model = model(&[b.clone(), a]);
+    let mut model = chosen(&[b.clone(), a]);
     assert_eq!(model.selected_waiting().unwrap().id, "a", "the oldest is the first");
     assert_eq!(model.update(asked(&[c.clone(), b.clone()])), [Effect::LookUp { id: "a".to_owned() }]);
     assert_eq!(press(&mut model, "y"), [], "nothing is chosen any more");
@@ -145,9 +164,79 @@ fn a_yes_never_falls_on_what_came_into_the_place_of_what_is_gone() {
 }
 
 #[test]
+fn a_yes_on_its_way_meets_nobody_after_the_list_was_empty() {
+    let [a, b] = ["a", "b"].map(|id| approval(id, "prj_1", "MEDIUM"));
+    let answered = |outcome| Event::Answered { id: "a".to_owned(), outcome };
+    let over = || Err(Failed { is_over: true, message: "it is rejected".to_owned() });
+    let emptied: [(&str, Vec<Event>); 4] = [
+        ("somebody else rejects it", vec![asked(&[])]),
+        ("its answer was taken", vec![answered(Ok("approved".to_owned()))]),
+        ("its answer came too late", vec![answered(over())]),
+        ("it is asked about anew, with other bytes", vec![]),
+    ];
+    for (what, events) in emptied {
+        let mut model = chosen(std::slice::from_ref(&a));
+        let is_same_id = events.is_empty();
+        events.into_iter().for_each(|event| drop(model.update(event)));
+        let mut next = b.clone();
+        if is_same_id {
+            (next["id"], next["digest"]) = (json!("a"), json!("of other bytes"));
+        }
+        model.update(asked(std::slice::from_ref(&next)));
+        assert_eq!(press(&mut model, "yyy"), [], "{what}");
+        assert_eq!(press(&mut model, "jy").len(), 1, "{what}");
+    }
+}
+
+#[test]
+fn a_held_yes_answers_one_question_of_the_machine_and_not_the_next() {
+    let mut model = model(&[]);
+    model.update(question(1, Risk::Medium, "+a\n"));
+    assert_eq!(press(&mut model, "y"), [], "not even the first");
+    assert_eq!(press(&mut model, "jy"), [Effect::Answer { number: 1, yes: true }]);
+    for number in 2..5 {
+        model.update(question(number, Risk::Medium, "+a\n"));
+        assert_eq!(press(&mut model, "yy"), [], "{number}");
+    }
+}
+
+#[test]
+fn bytes_that_change_under_a_chosen_id_are_chosen_anew() {
+    let [mut a, b] = ["a", "b"].map(|id| approval(id, "prj_1", "MEDIUM"));
+    let mut model = chosen(&[b.clone(), a.clone()]);
+    a["digest"] = json!("of other bytes");
+    model.update(asked(&[b, a]));
+    assert_eq!(press(&mut model, "y"), []);
+}
+
+#[test]
+fn a_house_cannot_have_its_approval_become_a_question_of_the_machine() {
+    let mut model = model(&[approval("question-1", "prj_1", "MEDIUM")]);
+    press(&mut model, "j");
+    model.update(question(1, Risk::Medium, "+a\n"));
+    assert_eq!(press(&mut model, "y"), [], "what was chosen is another thing");
+    assert_eq!(model.waiting.len(), 1);
+}
+
+#[test]
+fn a_question_of_the_machine_waits_as_long_as_an_answer_is_of_use_and_then_leaves() {
+    let mut model = model(&[approval("a", "prj_1", "MEDIUM")]);
+    model.update(question(1, Risk::Medium, "+a\n"));
+    press(&mut model, "j");
+    // Ten minutes after the decision, as the node lets it be made.
+    assert_eq!(model.selected_waiting().unwrap().expires_at, Some(Timestamp::from_ms(NOW + 900_000)));
+    model.update(Event::Unanswered { number: 2 });
+    assert_eq!(model.waiting.len(), 2, "another question is no matter of it");
+    model.update(Event::Unanswered { number: 1 });
+    assert_eq!(model.waiting.iter().map(|waiting| waiting.id.as_str()).collect::<Vec<_>>(), ["a"]);
+    assert!(model.notes[0].starts_with("nobody answered in time"), "{:?}", model.notes);
+    assert_eq!(press(&mut model, "y"), [], "and nothing is chosen in its place");
+}
+
+#[test]
 fn a_second_yes_is_for_the_same_bytes_as_the_first() {
     let mut changed = approval("a", "prj_1", "HIGH");
-    let mut model = model(std::slice::from_ref(&changed));
+    let mut model = chosen(std::slice::from_ref(&changed));
     press(&mut model, "y");
     changed["digest"] = json!("of something else");
     model.update(asked(std::slice::from_ref(&changed)));
@@ -156,7 +245,7 @@ fn a_second_yes_is_for_the_same_bytes_as_the_first() {
 
 #[test]
 fn without_room_for_a_card_the_first_yes_shows_it() {
-    let mut model = model(&[approval("a", "prj_1", "MEDIUM")]);
+    let mut model = chosen(&[approval("a", "prj_1", "MEDIUM")]);
     model.update(Event::Size(80, 10));
     assert_eq!((press(&mut model, "y"), &model.view), (vec![], &View::Card));
     assert_eq!(press(&mut model, "y"), [approve("a")]);
@@ -167,7 +256,7 @@ fn what_was_not_shown_whole_is_not_approved() {
     let with = |changes: &[(&str, Value)]| {
         let mut asked = approval("a", "prj_1", "MEDIUM");
         changes.iter().for_each(|(name, value)| asked[*name] = value.clone());
-        model(&[asked])
+        chosen(&[asked])
     };
     let mut cut = with(&[("preview", json!({"diff": "+a\n", "diff_cut": true}))]);
     assert_eq!(press(&mut cut, "yy"), []);
@@ -185,8 +274,9 @@ fn what_was_not_shown_whole_is_not_approved() {
 #[test]
 fn what_was_decided_elsewhere_goes_with_a_note_of_who_did() {
     let mut asked_before = approval("a", "prj_1", "MEDIUM");
-    let mut model = model(std::slice::from_ref(&asked_before));
+    let mut model = chosen(std::slice::from_ref(&asked_before));
     press(&mut model, "\n");
+    assert_eq!(model.view, View::Card);
     assert_eq!(model.update(asked(&[])), [Effect::LookUp { id: "a".to_owned() }]);
     assert_eq!((model.waiting.len(), &model.view), (0, &View::Lists));
     asked_before["status"] = json!("rejected");
@@ -199,7 +289,7 @@ fn what_was_decided_elsewhere_goes_with_a_note_of_who_did() {
 fn an_answer_that_is_not_taken_is_told_and_can_be_given_again() {
     let outcome = |is_over| Err(Failed { is_over, message: "it is approved by usr_eve".to_owned() });
     for (is_over, again) in [(false, vec![approve("a")]), (true, vec![])] {
-        let mut model = model(&[approval("a", "prj_1", "MEDIUM")]);
+        let mut model = chosen(&[approval("a", "prj_1", "MEDIUM")]);
         press(&mut model, "y");
         model.update(Event::Answered { id: "a".to_owned(), outcome: outcome(is_over) });
         assert!(model.notes[0].contains("it is approved by usr_eve"), "{:?}", model.notes);
@@ -209,7 +299,7 @@ fn an_answer_that_is_not_taken_is_told_and_can_be_given_again() {
 
 #[test]
 fn this_project_comes_before_others_and_this_machine_before_both() {
-    let mut model = model(&[
+    let mut model = chosen(&[
         approval("d", "prj_1", "HIGH"),
         approval("c", "prj_2", "HIGH"),
         approval("b", "prj_1", "HIGH"),
@@ -218,7 +308,7 @@ fn this_project_comes_before_others_and_this_machine_before_both() {
     model.update(question(7, Risk::Medium, "+a\n"));
     let order: Vec<&str> = model.waiting.iter().map(|waiting| waiting.id.as_str()).collect();
     assert_eq!(order, ["question-7", "b", "d", "a", "c"]);
-    assert_eq!(model.selected_waiting().unwrap().id, "a", "what was chosen stays chosen");
+    assert_eq!(model.selected_waiting().unwrap().id, "b", "what was chosen stays chosen");
 }
 
 #[test]
@@ -232,6 +322,7 @@ fn what_the_machine_asks_is_answered_here_by_its_own_judgement() {
     ] {
         let mut model = model(&[]);
         model.update(question(1, risk, diff));
+        press(&mut model, "j");
         assert_eq!(press(&mut model, keys), expected, "{risk:?} {keys}");
     }
     let mut model = model(&[]);
@@ -251,7 +342,8 @@ fn calls_are_shown_as_they_come_and_one_of_them_can_be_undone() {
     let states: Vec<_> = model.made.iter().map(|made| (made.id.as_str(), made.state.as_str())).collect();
     assert_eq!(states, [("call_2", "running"), ("call_1", "completed")]);
     assert_eq!(press(&mut model, "u"), [], "of the list that is looked at");
-    assert_eq!(press(&mut model, "\tu"), [Effect::Undo { call: "call_1".to_owned() }]);
+    assert_eq!(press(&mut model, "\tu"), [Effect::Undo { call: "call_2".to_owned() }]);
+    assert_eq!(press(&mut model, "ju"), [Effect::Undo { call: "call_1".to_owned() }]);
     for number in 0..1_000 {
         model.update(news(News::Began(call(&format!("call_x{number}")))));
     }
