@@ -12,7 +12,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// Nothing else that is ever hashed begins like this. A change of the form below needs another word.
-const DOMAIN: &str = "longhouse tool call 2";
+const DOMAIN: &str = "longhouse tool call 3";
 
 /// All that was shown to whoever decides.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,6 +44,8 @@ pub struct Plan<'a> {
 /// Where it comes from, for whom it is, and who does it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parties<'a> {
+    /// The call's own id: a yes is to one call, once.
+    pub call: &'a str,
     pub project: &'a ProjectId,
     pub session: Option<&'a SessionId>,
     pub agent: &'a AgentId,
@@ -68,6 +70,7 @@ pub fn digest(shown: &Shown<'_>) -> String {
     names.into_iter().for_each(|name| form.text(name));
     form.optional(plan.base_sha256);
     form.truth(plan.network);
+    form.text(parties.call);
     form.text(parties.project.as_str());
     form.optional(parties.session.map(SessionId::as_str));
     form.text(parties.agent.as_str());

@@ -3,6 +3,7 @@
 
 use crate::Fault;
 use crate::journal::Effect;
+use crate::undo::check_name;
 use domain::commands::DeniedCommands;
 use domain::digests::{Parties, Plan, Shown, digest};
 use domain::ids::{AgentId, ProjectId, SessionId, UserId};
@@ -60,6 +61,7 @@ pub(crate) fn check(
     if identity.project.as_ref().is_some_and(|project| *project != call.project) {
         return Err(no("FORBIDDEN", "this node serves another project"));
     }
+    check_name(&call.id).map_err(|error| Fault::from(&error))?;
     let request = request_of(call)?;
     let tool = request.tool();
     if vetoes.read_only && !tool.only_looks() {
@@ -112,6 +114,7 @@ fn check_digest(call: &ToolCall, tool: NodeTool, now: Timestamp) -> Result<(), F
             network: call.network,
         },
         parties: Parties {
+            call: &call.id,
             project: &project,
             session: session.as_ref(),
             agent: &agent,

@@ -188,7 +188,7 @@ impl Kept {
 }
 
 /// Call ids become file names here, and come from outside.
-fn check_name(call: &str) -> Result<()> {
+pub(crate) fn check_name(call: &str) -> Result<()> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if call.is_empty() || call.len() > 128 || !call.bytes().all(is_plain) {
         return Err(Error::InvalidArgument("a call id has 1 to 128 letters, digits, `_` and `-`"));

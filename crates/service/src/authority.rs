@@ -127,7 +127,7 @@ pub async fn operator(house: &House, actor: LocalActor<'_>) -> Result<Arc<Signed
         role: Role::Admin,
         credential: Credential::Operator,
     };
-    narrow(house, &mut caller, &actor, participant).await?;
+    narrow(house, &mut caller, &actor, (participant, user.role)).await?;
     Ok(Arc::new(SignedIn { caller: Arc::new(caller), token: None, expires_at: None }))
 }
 
@@ -136,7 +136,7 @@ async fn narrow(
     house: &House,
     caller: &mut Caller,
     actor: &LocalActor<'_>,
-    participant: Option<Participant>,
+    (participant, role): (Option<Participant>, Role),
 ) -> Result<()> {
     let session = actor.session.map(|id| SessionRef::parse(id, actor.workspace.map(str::to_owned)));
     let session = session.transpose()?;
@@ -151,8 +151,8 @@ async fn narrow(
     };
     caller.credential = agent_credential(&workspace, agent.as_ref(), session.as_ref())?;
     caller.participant = participant;
-    // Nothing that a role would open.
-    caller.role = Role::Guest;
+    // As a token of theirs would have it, and not as whoever has the machine.
+    caller.role = role;
     Ok(())
 }
 

@@ -49,6 +49,7 @@ impl Scene {
     fn digest(&self) -> String {
         let session = self.session.clone().map(SessionId::from_trusted);
         let parties = Parties {
+            call: "call_1",
             project: &ProjectId::from_trusted(self.project.clone()),
             session: session.as_ref(),
             agent: &AgentId::from_trusted(self.agent.clone()),
@@ -98,7 +99,7 @@ const PARTS: usize = 15;
 
 #[test]
 fn builds_of_any_age_agree_on_this_one() {
-    let golden = "7132e1fb8e8505a2bc0deeb7fdc2cc64e089e33a441c36655ddc5d9ea2e351cf";
+    let golden = "dbdb674d61060cac3c5ea4facde2b2e8d780b1af2567b115523f54d514c6d69c";
     assert_eq!(Scene::of_a_command().digest(), golden);
 }
 

@@ -136,7 +136,25 @@ fn whole(asked: &Value) -> String {
     let facts = facts(&told, &fields);
     let shown = asked["shown"].as_str().unwrap_or_default();
     let diff = asked["diff"].as_str().map(|diff| format!("\n{diff}")).unwrap_or_default();
-    format!("{facts}\n{shown}{diff}{}", notes(asked))
+    // What others wrote comes first and set apart: what is decided about stands last, in this program's own words.
+    format!("{}\n{facts}\n{shown}{diff}", notes(asked)).trim_start().to_owned()
+}
+
+/// Words of others, each line marked as such, so that they cannot pass for this program's; no more than is read.
+fn quoted(text: &str) -> String {
+    const LINES_MOST: usize = 20;
+    const LINE_LONGEST: usize = 300;
+    let line = |line: &str| {
+        let end = line.floor_char_boundary(LINE_LONGEST);
+        let more = if end < line.len() { " […]" } else { "" };
+        format!("\n  | {}{more}", &line[..end])
+    };
+    let mut quoted: String = text.lines().take(LINES_MOST).map(line).collect();
+    let left = text.lines().count().saturating_sub(LINES_MOST);
+    if left > 0 {
+        quoted.push_str(&format!("\n  [{left} more lines are not shown here; `--json` has them]"));
+    }
+    quoted
 }
 
 /// What could not be found out beforehand, and what the call comes from.
@@ -152,7 +170,7 @@ fn notes(asked: &Value) -> String {
     let person = asked["on_behalf_of"].as_str().unwrap_or("somebody");
     for (field, told) in [("asked", format!("{person} had asked")), ("said", "the agent said".to_owned())] {
         if let Some(text) = asked["why"][field].as_str().filter(|text| !text.is_empty()) {
-            notes.push(format!("{told}: {text}"));
+            notes.push(format!("{told}:{}", quoted(text)));
         }
     }
     if let Some(rev) = asked["session_knew"]["rev"].as_u64() {
@@ -191,7 +209,7 @@ mod tests {
     fn whoever_decides_is_told_who_had_asked() {
         let asked =
             json!({"on_behalf_of": "usr_eve", "previewed": true, "why": {"asked": "tidy up", "said": "I will"}});
-        assert_eq!(notes(&asked), "\nusr_eve had asked: tidy up\nthe agent said: I will");
+        assert_eq!(notes(&asked), "\nusr_eve had asked:\n  | tidy up\nthe agent said:\n  | I will");
     }
 
     #[test]

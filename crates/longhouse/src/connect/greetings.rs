@@ -34,7 +34,8 @@ fn confined(confinement: Confinement, limits: Limits, allow_network: bool) -> [S
     let gib = |bytes: u64| bytes >> 30;
     [
         format!(
-            "commands: each needs a yes; they write in the folder only, {network}{signals} (Landlock {landlock}, seccomp)"
+            "commands: each needs a yes; they write in the folder only, {network}{signals} (Landlock {landlock}, seccomp); modes \
+             and times of your other files are not kept from them"
         ),
         format!(
             "limits of a command: {} s of processor, {} GiB of memory, {} GiB in a file, {} processes{processes}",

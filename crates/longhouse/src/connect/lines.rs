@@ -6,7 +6,7 @@ use crate::stdin::{self, Line};
 use domain::risks::made_visible;
 use node::{News, Outcome, Question};
 use protocol::tool_calls::ToolCall;
-use std::io::{BufRead, Write};
+use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Mutex;
 
 pub(super) fn say(text: &str) {
@@ -58,7 +58,17 @@ pub(super) fn ask(question: &Question) -> bool {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock();
     say(&shown(question));
+    forget_what_was_typed();
     answer(question, &mut std::io::stdin().lock())
+}
+
+/// An answer that was typed before the question is an answer to something else.
+fn forget_what_was_typed() {
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        // Where that fails the terminal has gone, and nobody answers.
+        let _ = rustix::termios::tcflush(&stdin, rustix::termios::QueueSelector::IFlush);
+    }
 }
 
 /// All that is asked about, and what of it cannot be shown.

@@ -42,6 +42,13 @@ impl Agent {
         Self::start(command, version).greeted()
     }
 
+    /// On this machine, as an agent.
+    pub(super) fn local_agent(data_dir: &Path, agent: &str, version: &'static str) -> Self {
+        let mut command = command(data_dir);
+        command.args(["mcp", "--agent", agent]);
+        Self::start(command, version).greeted()
+    }
+
     /// From another machine, with a token.
     pub(super) fn remote(url: &str, token: &str, version: &'static str) -> Self {
         let mut command = Command::new(LONGHOUSE);

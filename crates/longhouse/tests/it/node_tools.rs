@@ -4,12 +4,15 @@ use super::mcp::{Agent, NEW, OLD};
 use super::nodes::{Scene, until};
 use serde_json::{Value, json};
 
-/// A token for the agent `agent_coder`.
-fn token(scene: &Scene) -> String {
+/// The id of the agent `agent_coder`.
+fn coder(scene: &Scene) -> Value {
     let project = scene.door().get("/my/projects/alpha").unwrap();
     let agents = project["agents"].as_array().unwrap();
-    let coder = agents.iter().find(|agent| agent["name"] == "agent_coder").unwrap();
-    let (_, issued) = scene.door().post("/my/tokens", &json!({"agent": coder["id"]})).unwrap();
+    agents.iter().find(|agent| agent["name"] == "agent_coder").unwrap()["id"].clone()
+}
+
+fn token(scene: &Scene) -> String {
+    let (_, issued) = scene.door().post("/my/tokens", &json!({"agent": coder(scene)})).unwrap();
     issued["token"].as_str().unwrap().to_owned()
 }
 
@@ -48,4 +51,20 @@ fn an_agent_over_mcp_reads_at_once_and_writes_when_its_person_agrees() {
         assert_eq!(std::fs::read_to_string(scene.root().join(&path)).unwrap(), "done\n");
         agent.ends();
     }
+}
+
+#[test]
+fn beside_its_server_an_agent_is_shown_the_same_tools() {
+    let (scene, _server) = Scene::new(None);
+    let _node = scene.connect(&[]);
+    until("the node is there", &scene, || scene.is_online());
+    let coder = coder(&scene);
+    let mut agent = Agent::local_agent(&scene.folder.path().join("data"), coder.as_str().unwrap(), NEW);
+    let listed = agent.request("tools/list", json!({}));
+    let names: Vec<&str> =
+        listed["result"]["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
+    for tool in ["tool_read_file", "tool_execute_command", "tool_call_status", "workspace_read"] {
+        assert!(names.contains(&tool), "{tool} in {names:?}");
+    }
+    agent.ends();
 }

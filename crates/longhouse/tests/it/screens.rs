@@ -156,3 +156,24 @@ fn a_house_that_goes_away_and_comes_back_is_shown_and_calls_go_on() {
     assert_eq!(status(&scene, &call), "waiting_approval", "what waits goes on waiting");
     assert_eq!(server.terminate(), Some(0));
 }
+
+#[test]
+fn without_the_screen_what_was_typed_before_the_question_is_no_answer() {
+    let (scene, server) = Scene::new(None);
+    let mut node = AtTerminal::begin(&scene.signed_node(&["--ask-locally"]));
+    until("the node is there", &scene, || scene.is_online());
+    node.press("y\ry\r");
+    // Both lines are back on the screen: the terminal has them.
+    node.screen.until_so("typed", |text| text.matches('y').count() >= 2);
+    let call = write(&scene, "hello\n");
+    until("it is asked", &scene, || {
+        scene.approve_all();
+        status(&scene, &call) == "dispatched"
+    });
+    node.until_seen("shall it be done here? [y/N]");
+    node.press("n\r");
+    until("it is refused", &scene, || status(&scene, &call) == "refused");
+    assert!(!scene.root().join("a").exists());
+    drop(node);
+    assert_eq!(server.terminate(), Some(0));
+}

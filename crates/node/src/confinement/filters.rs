@@ -114,6 +114,7 @@ pub(super) fn apply(network: bool, scopes: bool) -> Result<()> {
     let mut refused: Rules = REFUSED.into_iter().chain(REFUSED_HERE).map(always).collect();
     refused.extend(sockets(network)?);
     refused.insert(libc::SYS_clone, namespaces()?);
+    refused.insert(libc::SYS_prlimit64, limits_of_others()?);
     if !scopes {
         refused.extend(SIGNALS.into_iter().map(always));
     }
@@ -156,6 +157,13 @@ fn namespaces() -> Result<Vec<SeccompRule>> {
         SeccompRule::new(vec![condition]).map_err(off)
     };
     NEW_NAMESPACES.iter().map(rule).collect()
+}
+
+/// Limits of processes that are not its own: with them a command could stop the node, or anything else of the same person.
+fn limits_of_others() -> Result<Vec<SeccompRule>> {
+    let other = condition(SeccompCmpOp::Ne, 0)?;
+    let is_set = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0).map_err(off)?;
+    Ok(vec![SeccompRule::new(vec![other, is_set]).map_err(off)?])
 }
 
 fn condition(operator: SeccompCmpOp, value: i32) -> Result<SeccompCondition> {

@@ -198,6 +198,11 @@ fn privileges_and_doors_of_the_kernel_are_closed() {
     ] {
         assert!(!shell(&scene, script).success, "{script}");
     }
+    // Limits of its own are a command's business; those of anybody else would be a way to stop them.
+    let other = std::process::id();
+    assert!(shell(&scene, "prlimit --nofile=64:64 true && prlimit --pid $$ > /dev/null").success);
+    assert!(unconfined(&scene, &format!("prlimit --pid {other} --core=0:0")), "the control");
+    assert!(!shell(&scene, &format!("prlimit --pid {other} --core=0:0")).success);
     // `io_uring_setup` and `clone3` do not exist.
     let probe = "my $r = syscall($ARGV[0], 0, 0); print $r, ' ', $!+0";
     for number in ["425", "435"] {

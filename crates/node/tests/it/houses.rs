@@ -246,6 +246,7 @@ pub(crate) fn sign(call: &mut ToolCall) {
         network: call.network,
     };
     let parties = Parties {
+        call: &call.id,
         project: &ProjectId::from_trusted(call.project.clone()),
         session: None,
         agent: &AgentId::from_trusted(call.agent_id.clone()),

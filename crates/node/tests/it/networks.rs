@@ -73,6 +73,7 @@ impl Told {
 
     fn call(&self, status: &str) -> ToolCall {
         let parties = Parties {
+            call: "call_1",
             project: &ProjectId::from_trusted("prj_1".into()),
             session: None,
             agent: &AgentId::from_trusted("agt_1".into()),

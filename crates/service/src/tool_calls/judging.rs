@@ -181,6 +181,7 @@ impl Judge {
                 network,
             },
             parties: Parties {
+                call: call.id.as_str(),
                 project: &origin.project,
                 session: origin.session.as_ref(),
                 agent: &origin.agent.id,
