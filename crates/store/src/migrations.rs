@@ -25,7 +25,7 @@ macro_rules! steps {
 pub(crate) const MIGRATIONS: &[Migration] = steps![
     "000" 1 "identity", "000" 2 "shared_context", "000" 3 "record", "000" 4 "leases", "000" 5 "sums",
     "000" 6 "projects_and_items", "000" 7 "rules", "000" 8 "budgets", "000" 9 "talk_and_work", "00" 10 "tools",
-    "00" 11 "settings_for_calls",
+    "00" 11 "settings_for_calls", "00" 12 "old_calls",
 ];
 
 /// What a database says about itself.
@@ -66,4 +66,25 @@ impl Applied {
 
 pub(crate) fn checksum(sql: &str) -> String {
     HEXLOWER.encode(&Sha256::digest(sql.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn every_step_that_is_written_is_taken_on_both_engines() {
+        for engine in ["sqlite", "postgres"] {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(engine);
+            let mut written: Vec<String> = std::fs::read_dir(folder)
+                .unwrap()
+                .map(|file| file.unwrap().file_name().into_string().unwrap())
+                .collect();
+            written.sort();
+            let taken: Vec<String> =
+                MIGRATIONS.iter().map(|step| format!("{:04}_{}.sql", step.version, step.name)).collect();
+            assert_eq!(written, taken, "{engine}");
+        }
+    }
 }

@@ -4,6 +4,7 @@
 use super::is_little;
 use super::judging::{Judge, Judged};
 use super::moves::{Mover, Moving};
+use super::settings::granted;
 use crate::projects::ProjectRef;
 use crate::{Ctx, Error, House, Result, nodes, rules, worker_spaces};
 use domain::ids::{ApprovalId, ProjectId, ToolCallId, WorkspaceId};
@@ -23,28 +24,16 @@ impl Judge {
     /// Tells the node of an approved call if it is there, after the rules were asked once more. One that is not there hears of
     /// it when it comes.
     pub(crate) async fn dispatch(&self, tx: &mut Tx, moving: &Moving<'_>, approved: &ToolCall) -> Result<Judged> {
-        if let Some(why) = refused(self.require_standing(tx, moving.workspace, approved).await)? {
-            return moving.end(tx, approved, CallStatus::Denied, why).await;
-        }
-        let node = match &approved.delivery.node {
-            Some(id) => tx.scope(moving.workspace).nodes().get(id).await?,
-            None => None,
+        let node = match granted(self.require_standing(tx, moving.workspace, approved).await)? {
+            Ok(node) => node,
+            Err(why) => return moving.end(tx, approved, CallStatus::Denied, why).await,
         };
-        if !node.is_some_and(|node| node.is_online(self.now)) {
+        if !node.is_online(self.now) {
             return Ok(Judged { call: approved.clone(), woken: None });
         }
         let dispatched = approved.dispatched(self.now)?;
         moving.put(tx, approved, &dispatched).await?;
         Ok(Judged { call: dispatched, woken: None })
-    }
-}
-
-/// Why something was refused, if it was.
-pub(super) fn refused(outcome: Result<()>) -> Result<Option<Failure>> {
-    match outcome {
-        Ok(()) => Ok(None),
-        Err(Error::Refused(refusal)) => Ok(Some(refusal.into())),
-        Err(error) => Err(error),
     }
 }
 
@@ -257,7 +246,7 @@ impl Hear {
         }
         let accepted = call.accepted(self.by(attempt), own_seconds(call), self.judge.now)?;
         // What was allowed when it was sent out may not be any more; it has not begun.
-        if let Some(why) = refused(self.judge.require_standing(tx, moving.workspace, call).await)? {
+        if let Err(why) = granted(self.judge.require_standing(tx, moving.workspace, call).await)? {
             let moving = Moving { mover: Mover::House, ..*moving };
             return moving.end(tx, call, CallStatus::Cancelled, why).await;
         }

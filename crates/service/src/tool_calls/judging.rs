@@ -3,7 +3,7 @@
 
 use super::asking::is_shown_in_part;
 use super::moves::Moving;
-use super::settings::{is_granted, request_of};
+use super::settings::{granted, request_of};
 use crate::bus::standing_of;
 use crate::policy;
 use crate::{Error, Result};
@@ -46,7 +46,7 @@ pub(crate) struct Judged {
 pub(super) struct Fit {
     pub(super) request: NodeRequest,
     arguments: Value,
-    node: Node,
+    pub(super) node: Node,
     pub(super) wanted: ProjectApproval,
 }
 
@@ -93,7 +93,7 @@ impl Judge {
 
     /// Whether a call is well-formed and allowed.
     pub(super) async fn is_fit(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<bool> {
-        is_granted(self.fit(tx, workspace, call, None).await)
+        Ok(granted(self.fit(tx, workspace, call, None).await)?.is_ok())
     }
 
     /// Refuses what is not well-formed or not allowed.

@@ -3,9 +3,10 @@
 //! depends on how soon this comes.
 
 use super::deadlines::is_of_one_call;
-use super::delivering::{judge, refused, woken};
+use super::delivering::{judge, woken};
 use super::judging::{Judge, Judged};
 use super::moves::{Mover, Moving};
+use super::settings::granted;
 use crate::{Error, House, Result};
 use domain::messages::Failure;
 use domain::tool_calls::{CallStatus, ToolCall};
@@ -75,8 +76,8 @@ async fn fallen(
     let Some((call, status)) = found.and_then(|call| end_of(call.status).map(|status| (call, status))) else {
         return Ok(None);
     };
-    let why = refused(judge.require_standing(tx, workspace, &call).await)?;
-    Ok(why.map(|why| (call, status, why)))
+    let standing = granted(judge.require_standing(tx, workspace, &call).await)?;
+    Ok(standing.err().map(|why| (call, status, why)))
 }
 
 struct Look {

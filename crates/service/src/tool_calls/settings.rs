@@ -5,7 +5,9 @@ use super::judging::{Fit, Judge};
 use crate::{Error, Result};
 use domain::Refusal;
 use domain::ids::WorkspaceId;
+use domain::messages::Failure;
 use domain::node_tools::{NodeRequest, NodeTool};
+use domain::nodes::Node;
 use domain::policy::NETWORK;
 use domain::projects::ProjectApproval;
 use domain::tool_calls::{Preview, ToolCall};
@@ -19,11 +21,11 @@ pub(super) fn request_of(call: &ToolCall, tool: NodeTool) -> Result<(NodeRequest
     Ok((NodeRequest::parse(tool, &arguments)?, arguments))
 }
 
-/// Whether something was not refused; what went wrong otherwise is passed on.
-pub(super) fn is_granted<T>(asked: Result<T>) -> Result<bool> {
+/// What was granted, or why it was refused; what went wrong otherwise is passed on.
+pub(super) fn granted<T>(asked: Result<T>) -> Result<Result<T, Failure>> {
     match asked {
-        Ok(_) => Ok(true),
-        Err(Error::Refused(_)) => Ok(false),
+        Ok(given) => Ok(Ok(given)),
+        Err(Error::Refused(refusal)) => Ok(Err(refusal.into())),
         Err(error) => Err(error),
     }
 }
@@ -62,16 +64,16 @@ impl Judge {
         if !request.tool().is_command() || !preview.is_some_and(|preview| preview.network) {
             return Ok(false);
         }
-        is_granted(self.require_allowed(tx, workspace, call, NETWORK).await)
+        Ok(granted(self.require_allowed(tx, workspace, call, NETWORK).await)?.is_ok())
     }
 
     /// Whether a call that was judged once could still be made: by the rules, by a machine that serves its person, with what it
     /// was granted, and by the answer that it has. Asked before its node is told, when the node asks whether to begin, and
-    /// whenever rights shrink.
-    pub(super) async fn require_standing(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<()> {
+    /// whenever rights shrink. Gives the machine.
+    pub(super) async fn require_standing(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<Node> {
         let judgement = call.judgement.as_ref().ok_or_else(|| Refusal::invalid("it was not judged"))?;
-        let Fit { request, wanted, .. } = self.fit(tx, workspace, call, judgement.preview.as_ref()).await?;
-        if judgement.network && !is_granted(self.require_allowed(tx, workspace, call, NETWORK).await)? {
+        let Fit { request, wanted, node, .. } = self.fit(tx, workspace, call, judgement.preview.as_ref()).await?;
+        if judgement.network && granted(self.require_allowed(tx, workspace, call, NETWORK).await)?.is_err() {
             return Err(Refusal::forbidden("the rules do not let this command use the network any more").into());
         }
         let has_answer = call.approval.is_some() || !wanted.asks(judgement.risk);
@@ -79,6 +81,6 @@ impl Judge {
             let message = "a person has to be asked about such a call by now, and nobody was asked about this one";
             return Err(Refusal::forbidden(message).into());
         }
-        Ok(())
+        Ok(node)
     }
 }

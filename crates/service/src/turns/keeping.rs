@@ -68,7 +68,7 @@ async fn consume(tx: &mut Tx, place: &Place, uses: &[ToolUse], now: Timestamp) -
     let moving = Moving { workspace, mover: Mover::House, now };
     for call in tx.scope(workspace).tool_calls().unconsumed_of_task(&task.id).await? {
         let is_taken = call.origin.waiter.as_ref().is_some_and(has_result);
-        if is_taken && call.status.has_ended() && !call.outcome.consumed {
+        if is_taken && call.status.has_ended() {
             moving.consume(tx, &call).await?;
         }
     }

@@ -3,7 +3,7 @@
 use super::Bench;
 use serde_json::{Value, json};
 use std::time::Duration;
-use testkit::{ImitatedProvider, Turn, World};
+use testkit::{HandNode, ImitatedProvider, Turn, World};
 
 /// A talk with an agent that has a machine.
 pub(super) struct Talk {
@@ -56,8 +56,12 @@ impl Talk {
 
 /// The next thing that a node has to look at.
 pub(super) async fn next(bench: &Bench<'_>) -> Value {
+    next_on(bench, &bench.node).await
+}
+
+async fn next_on(bench: &Bench<'_>, node: &HandNode<'_>) -> Value {
     for _ in 0..1_000 {
-        if let Some(call) = bench.node.open().await.pop() {
+        if let Some(call) = node.open().await.pop() {
             return call;
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -210,13 +214,8 @@ async fn where_several_machines_serve_the_model_says_which_one() {
     let (unnamed, named) = (json!({"path": "a"}), json!({"path": "a", "node": "desk"}));
     talk.provider.script(vec![read(unnamed), read(named), Turn::say("There.")]);
     let sent = talk.send(&bench).await;
-    let call = loop {
-        if let Some(call) = desk.open().await.pop() {
-            break call;
-        }
-        assert!(bench.node.open().await.is_empty(), "nobody has to guess");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    };
+    let call = next_on(&bench, &desk).await;
+    assert!(bench.node.open().await.is_empty(), "nobody has to guess");
     assert_eq!(call["params"], json!({"path": "a"}), "the machine is no argument of the tool");
     desk.accept(&call).await.ok();
     desk.result(&call, &json!({"success": true, "content": "x"})).await.ok();
