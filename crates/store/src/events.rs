@@ -96,6 +96,17 @@ impl PendingEvent {
     }
 }
 
+// A stream reads the log after every event: it must not cost more the longer the log is, whatever else there is to choose
+// from. By `workspace || ''` no index is searched.
+const SEEN_BY: &str =
+    "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data, project, sum FROM events
+      WHERE seq > $1 AND (workspace || '') IN (SELECT workspace FROM members WHERE user_id = $2)
+      ORDER BY seq LIMIT $3";
+const OF_PROJECT: &str =
+    "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data, project, sum FROM events
+      WHERE project = $1 AND project IS NOT NULL AND seq > $2 AND (workspace || '') = $3 ORDER BY seq LIMIT $4";
+const BOUNDS: &str = "SELECT COALESCE((SELECT MIN(seq) FROM events), 1), COALESCE((SELECT MAX(seq) FROM events), 0)";
+
 impl Events<'_> {
     /// Records an event as the session's next; it is told to others when the transaction has committed.
     pub fn append(&mut self, session: &SessionId, counters: &mut ContextCounters, event: &Event) {
@@ -198,15 +209,7 @@ impl Tx {
 
     /// Events after `seq` in every workspace that `user` is a member of.
     pub async fn events_seen_by(&mut self, user: &UserId, seq: u64, limit: u64) -> Result<Vec<RecordedEvent>> {
-        let rows = self
-            .query(
-                "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data, project, sum FROM events
-                  WHERE seq > $1 AND workspace IN (SELECT workspace FROM members WHERE user_id = $2)
-                  ORDER BY seq LIMIT $3",
-                params![seq, user.as_str(), limit],
-            )
-            .await?;
-        rows.into_iter().map(read).collect()
+        self.query(SEEN_BY, params![seq, user.as_str(), limit]).await?.into_iter().map(read).collect()
     }
 
     /// Events after `seq` of one project, as its workspace sees them.
@@ -217,19 +220,13 @@ impl Tx {
         seq: u64,
         limit: u64,
     ) -> Result<Vec<RecordedEvent>> {
-        let rows = self
-            .query(
-                "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data, project, sum FROM events
-                  WHERE project = $1 AND project IS NOT NULL AND seq > $2 AND workspace = $3 ORDER BY seq LIMIT $4",
-                params![project.as_str(), seq, workspace.as_str(), limit],
-            )
-            .await?;
-        rows.into_iter().map(read).collect()
+        let of = params![project.as_str(), seq, workspace.as_str(), limit];
+        self.query(OF_PROJECT, of).await?.into_iter().map(read).collect()
     }
 
     /// The oldest number still retained and the newest.
     pub async fn event_bounds(&mut self) -> Result<(u64, u64)> {
-        let row = self.query_one("SELECT COALESCE(MIN(seq), 1), COALESCE(MAX(seq), 0) FROM events", params![]).await?;
+        let row = self.query_one(BOUNDS, params![]).await?;
         row.map_or(Ok((1, 0)), |mut row| Ok((row.count()?, row.count()?)))
     }
 
@@ -243,5 +240,30 @@ impl Tx {
             params![now.plus_ms(-retention.age_ms), retention.events, limit],
         )
         .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::migrations::MIGRATIONS;
+    use crate::sqlite::{migrations, open_writer};
+
+    #[test]
+    fn what_a_stream_reads_is_found_by_its_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.db");
+        let mut connection = open_writer(&path).unwrap();
+        migrations::migrate(&mut connection, &path, MIGRATIONS).unwrap();
+        for (sql, expected) in [
+            (SEEN_BY, "SEARCH events USING INTEGER PRIMARY KEY (rowid>?)"),
+            (OF_PROJECT, "SEARCH events USING INDEX events_by_project (project=? AND seq>?)"),
+            (BOUNDS, "SEARCH events"),
+        ] {
+            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let steps = statement.raw_query().mapped(|row| row.get::<_, String>(3)).collect::<Result<Vec<_>, _>>();
+            let of_events: Vec<_> = steps.unwrap().into_iter().filter(|step| step.contains(" events")).collect();
+            assert!(!of_events.is_empty() && of_events.iter().all(|step| step.starts_with(expected)), "{of_events:?}");
+        }
     }
 }

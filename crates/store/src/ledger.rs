@@ -264,7 +264,9 @@ impl Tx {
 
     /// Calls under way of one server, in any workspace. Only their names, which a damaged row has too.
     pub async fn calls_held_by(&mut self, holder: &str) -> Result<Vec<(WorkspaceId, ModelCallId)>> {
-        let sql = "SELECT workspace, id FROM ledger WHERE holder = $1 AND state = 'open' ORDER BY workspace, id";
+        // Among those under way, by the index that finds the overdue ones.
+        let sql = "SELECT workspace, id FROM ledger WHERE expires_at > 0 AND state = 'open' AND holder = $1
+                    ORDER BY expires_at, workspace, id";
         self.calls_of(sql, params![holder]).await
     }
 

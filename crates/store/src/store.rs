@@ -94,7 +94,7 @@ impl Store {
         match &self.inner.engine {
             Engine::Sqlite(sqlite) => {
                 let sqlite = sqlite.clone();
-                let done = tokio::task::spawn_blocking(move || sqlite.read(&operation)).await;
+                let done = tokio::task::spawn_blocking(move || sqlite.scan(&operation)).await;
                 done.unwrap_or_else(|_| Err(Error::BadOperation("a read panicked").into()))
             }
             Engine::Postgres(postgres) => Box::pin(postgres.read(&operation)).await,

@@ -214,7 +214,8 @@ impl Tasks<'_> {
         let rows = self
             .tx
             .query(
-                "SELECT status, COUNT(*) FROM tasks WHERE workspace = $1 AND ended_at IS NULL AND project = $2
+                // Counted among those that are not over; by the name of the project SQLite would look at all there ever were.
+                "SELECT status, COUNT(*) FROM tasks WHERE workspace = $1 AND ended_at IS NULL AND (project || '') = $2
                   GROUP BY status",
                 params![self.workspace.as_str(), project.as_str()],
             )
@@ -324,8 +325,13 @@ fn read_place(mut row: Row) -> Result<(WorkspaceId, ProjectId, TaskId)> {
 impl Tx {
     /// Every task that this server was running.
     pub async fn tasks_held_by(&mut self, holder: &str) -> Result<Vec<(WorkspaceId, ProjectId, TaskId)>> {
+        // What is held has a deadline. It is asked for once at a start, and not worth an index that every turn has to keep.
         let rows = self
-            .query("SELECT workspace, project, id FROM tasks WHERE holder = $1 ORDER BY workspace, id", params![holder])
+            .query(
+                "SELECT workspace, project, id FROM tasks WHERE deadline_at IS NOT NULL AND deadline_at > 0 AND holder = $1
+                  ORDER BY deadline_at, workspace, id",
+                params![holder],
+            )
             .await?;
         rows.into_iter().map(read_place).collect()
     }

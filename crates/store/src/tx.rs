@@ -27,6 +27,8 @@ pub struct Tx {
     signals: Signals,
     /// The session that the operation under way is about.
     about: Option<String>,
+    /// Whether it is lent to a read, on a connection that could write.
+    is_lent: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -67,7 +69,23 @@ impl Tx {
             fault: None,
             signals: Signals::default(),
             about: None,
+            is_lent: false,
         }
+    }
+
+    /// From now on it only reads.
+    pub(crate) fn lend(&mut self) {
+        self.is_lent = true;
+    }
+
+    /// Nothing that a read pretended to record may ever be.
+    pub(crate) fn take_back(&mut self) {
+        self.is_lent = false;
+        self.forget_all();
+    }
+
+    fn require_own(&self) -> Result<()> {
+        if self.is_lent { Err(Error::BadOperation("a read tried to write")) } else { Ok(()) }
     }
 
     /// The rows of one workspace.
@@ -145,9 +163,13 @@ impl Tx {
 
     /// Runs a statement and gives its rows. One that only reads says so by its first word.
     pub(crate) async fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>> {
+        let only_reads = sql.starts_with("SELECT");
+        if !only_reads {
+            self.require_own()?;
+        }
         let outcome = self.connection.query(sql, params).await;
         if let Ok(rows) = &outcome
-            && !sql.starts_with("SELECT")
+            && !only_reads
         {
             self.changes += rows.len() as u64;
         }
@@ -161,6 +183,7 @@ impl Tx {
 
     /// Runs a statement and tells how many rows it changed.
     pub(crate) async fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64> {
+        self.require_own()?;
         let outcome = self.connection.execute(sql, params).await;
         self.changes += outcome.as_ref().map_or(0, |rows| *rows);
         self.noting_faults(outcome)
@@ -172,6 +195,7 @@ impl Tx {
         insert: &Insert,
         rows: &[[Param<'_>; N]],
     ) -> Result<Vec<u64>> {
+        self.require_own()?;
         // Counted before: one of them may fail after others are in.
         self.changes += rows.len() as u64;
         let outcome = self.connection.insert(insert, rows).await;
@@ -208,6 +232,7 @@ impl Tx {
 
     /// Runs `BEGIN`, `COMMIT`, `SAVEPOINT` and the like.
     pub(crate) async fn control(&mut self, sql: &'static str) -> Result<()> {
+        self.require_own()?;
         let outcome = self.connection.control(sql).await;
         self.noting_faults(outcome)
     }

@@ -18,8 +18,10 @@ const WARM_UP: Until = Until::Elapsed(Duration::from_secs(1));
 const AGENTS: [&str; 4] = ["agent_coder", "agent_analyzer", "agent_writer", "agent_researcher"];
 /// Four agents each: as many agents as there are clients, so that none waits for a place.
 const PROJECTS: usize = CLIENTS / AGENTS.len();
-/// Sessions that one client goes round, so that histories stay as short as those of people.
+/// Sessions that each of many clients goes round, and a client that is alone and so the quicker: histories stay as short as
+/// those of people.
 const SESSIONS_EACH: usize = 40;
+const SESSIONS_ALONE: usize = 400;
 const SIZES: [usize; 3] = [64, 640, 6_400];
 const SHARE_KEPT: f64 = 0.8;
 /// Money enough, and a model whose window holds these histories: a summary now and then would be a second call of the model.
@@ -59,12 +61,13 @@ impl Talk {
 
     /// Makes the sessions from one number up to another, spread over the projects.
     fn sessions(&self, scene: &Scene, from: usize, to: usize) -> Result<()> {
-        let create = |number: usize| {
-            let project = project_of(number);
-            let body = format!(r#"{{"id":"talk-{number}","project":"project-{project}"}}"#);
-            Request::post(self.target(), "/sessions", &body, 201)
-        };
-        scene.each_once(self.target(), (from..to).map(create))
+        scene.each_once(self.target(), (from..to).map(|number| self.session(number)))
+    }
+
+    fn session(&self, number: usize) -> Request {
+        let project = project_of(number);
+        let body = format!(r#"{{"id":"talk-{number}","project":"project-{project}"}}"#);
+        Request::post(self.target(), "/sessions", &body, 201)
     }
 
     fn message(&self, session: usize) -> Request {
@@ -87,11 +90,13 @@ fn project_of(session: usize) -> usize {
 pub(crate) fn measure(scene: &Scene) -> Result<Vec<Row>> {
     let talk = Talk::begin(scene)?;
     talk.sessions(scene, 0, CLIENTS * SESSIONS_EACH)?;
-    let lane =
-        |client: usize| Lane::new((0..SESSIONS_EACH).map(|round| talk.message(client + round * CLIENTS)).collect());
+    scene.each_once(talk.target(), (SESSIONS_EACH..SESSIONS_ALONE).map(|round| talk.session(round * CLIENTS)))?;
+    let lane = |client: usize, sessions: usize| {
+        Lane::new((0..sessions).map(|round| talk.message(client + round * CLIENTS)).collect())
+    };
     let direct = Target { address: talk.provider.address, token: "sk-bench".to_owned() };
-    let mut one = vec![lane(0)];
-    let mut many: Vec<Lane> = (0..CLIENTS).map(lane).collect();
+    let mut one = vec![lane(0, SESSIONS_ALONE)];
+    let mut many: Vec<Lane> = (0..CLIENTS).map(|client| lane(client, SESSIONS_EACH)).collect();
     let mut bare = vec![Lane::new(vec![bare_request(&direct)])];
     scene.drive(talk.target(), &mut one, WARM_UP)?;
     scene.drive(&direct, &mut bare, WARM_UP)?;

@@ -16,6 +16,7 @@ use domain::ids::{SessionId, WorkspaceId};
 use domain::sessions::ContextCounters;
 use domain::times::Timestamp;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -27,6 +28,8 @@ pub(super) struct Scene {
     pub(super) path: PathBuf,
     pub(super) rooms: Arc<Rooms>,
     desk: Arc<Desk>,
+    /// Whether the real writer writes, so that reads may ask it.
+    is_started: AtomicBool,
 }
 
 /// The schema is made once and copied for each schedule.
@@ -52,7 +55,7 @@ impl Scene {
         let rooms = Arc::new(rooms);
         let writer = Writer::new(path.clone(), sqlite::open_writer(&path).unwrap(), rooms.clone());
         let desk = Arc::new(Desk::new(writer, rooms.clone()));
-        Self { _folder: folder, path, rooms, desk }
+        Self { _folder: folder, path, rooms, desk, is_started: AtomicBool::new(false) }
     }
 
     pub(super) fn connection(&self) -> Tx {
@@ -61,13 +64,16 @@ impl Scene {
 
     /// Starts the real writer.
     pub(super) fn start(&self) -> thread::JoinHandle<()> {
+        self.is_started.store(true, Ordering::Relaxed);
         let desk = self.desk.clone();
         thread::spawn(move || desk.run())
     }
 
     /// The events after a number, as whoever begins to read now finds them.
     pub(super) fn log(&self, after: u64) -> Vec<RecordedEvent> {
-        self.rooms.readers.run(&Log { after }).unwrap()
+        let log = Log { after };
+        let is_started = self.is_started.load(Ordering::Relaxed);
+        if is_started { self.desk.read(&log) } else { self.rooms.readers.run(&log) }.unwrap()
     }
 
     /// Hands an operation in, as `Store::write` does; `None` when it is closed.

@@ -3,14 +3,16 @@
 //! There is one writer, and whoever holds it writes. Mostly that is a thread of its own, which takes what waits together.
 //! While nobody else writes, a small job is done by the thread that brings it: to wake another and be woken by it costs more
 //! than the job itself.
+//!
+//! The writer also answers short reads while it has nothing to write: a commit leaves what it wrote in the writer's memory, and
+//! throws away what the read-only connections remember.
 
 use super::writer::{Rooms, Writer};
-use crate::Error;
-use crate::Tx;
 use crate::jobs::Job;
 use crate::queue::Refused;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, MutexGuard};
+use crate::{Error, Operation, Tx};
 use domain::ids::WorkspaceId;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -44,13 +46,26 @@ impl Desk {
         if !job.is_small() {
             return None;
         }
+        self.idle_writer().filter(|writer| writer.is_at_rest())
+    }
+
+    /// The writer, if nobody has it and nobody waits for it.
+    fn idle_writer(&self) -> Option<MutexGuard<'_, Writer>> {
         let writer = match self.writer.try_lock() {
             Ok(writer) => writer,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        let is_free = !self.awaited.load(Ordering::Acquire);
-        (is_free && writer.is_at_rest() && self.rooms.queue.is_open_and_empty()).then_some(writer)
+        (!self.awaited.load(Ordering::Acquire) && self.rooms.queue.is_open_and_empty()).then_some(writer)
+    }
+
+    /// Runs a short read on everything that is committed.
+    pub(crate) fn read<O: Operation>(&self, operation: &O) -> Result<O::Output, O::Error> {
+        if self.rooms.readers.is_up_to_date() {
+            return self.rooms.readers.run(operation);
+        }
+        let answer = self.idle_writer().and_then(|mut writer| writer.read(operation));
+        answer.unwrap_or_else(|| self.rooms.readers.run(operation))
     }
 
     /// Works until the queue is closed and empty, then closes the database.

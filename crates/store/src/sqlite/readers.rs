@@ -69,6 +69,12 @@ impl Readers {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether a connection waits here that knows everything: it has its view open, and its pages in memory.
+    pub(crate) fn is_up_to_date(&self) -> bool {
+        let commits = self.commits.load(Ordering::Acquire);
+        self.lock().last().is_some_and(|reader| reader.view == Some(commits))
+    }
+
     fn take(&self) -> Result<Reader> {
         let idle = self.lock().pop();
         idle.map_or_else(|| Ok(Reader { tx: Tx::on(Connection::Sqlite(open_reader(&self.path)?)), view: None }), Ok)

@@ -4,6 +4,7 @@
 //! acknowledged after its commit returned. After a failed commit nothing is acknowledged until the database has been
 //! opened again and checked.
 
+use super::company::Company;
 use super::log_check::log_of;
 use super::readers::Readers;
 use super::reopen_after_failure;
@@ -13,8 +14,10 @@ use crate::operation::ready;
 use crate::queue::FairQueue;
 use crate::shared::{Condition, Shared};
 use crate::sync::{Instant, thread};
-use crate::{Error, Result, Tx};
+use crate::{Error, Operation, Result, Tx};
+use futures_util::FutureExt;
 use std::cell::Cell;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +25,6 @@ use std::time::Duration;
 /// Bounds of one commit: more jobs than this, or longer, and those at the front would wait too long.
 const JOBS_PER_COMMIT: usize = 512;
 const COMMIT_AFTER: Duration = Duration::from_millis(8);
-/// While commits follow each other faster than this, they are for the thread that takes several together.
-const AT_REST_AFTER: Duration = Duration::from_micros(150);
 /// Where a commit takes longer than this, no caller's thread is kept for one.
 const QUICK: Duration = Duration::from_millis(2);
 const REOPEN_FIRST: Duration = Duration::from_millis(200);
@@ -46,20 +47,31 @@ pub(crate) struct Writer {
     tx: Option<Tx>,
     rooms: Arc<Rooms>,
     commits: Cell<u64>,
-    /// When the last commit ended, and how long it took.
-    last: Cell<(Instant, Duration)>,
+    /// How long the last commit took.
+    took: Cell<Duration>,
+    company: Company,
 }
 
 impl Writer {
     pub(crate) fn new(path: PathBuf, connection: rusqlite::Connection, rooms: Arc<Rooms>) -> Self {
-        let last = Cell::new((Instant::now(), Duration::ZERO));
-        Self { path, tx: Some(Tx::on(Connection::Sqlite(connection))), rooms, commits: Cell::new(1), last }
+        Self {
+            path,
+            tx: Some(Tx::on(Connection::Sqlite(connection))),
+            rooms,
+            commits: Cell::new(1),
+            took: Cell::new(Duration::ZERO),
+            company: Company::default(),
+        }
     }
 
     /// Writes a job and all that wait.
     pub(crate) fn write(&mut self, first: Box<dyn Job>) {
         match self.tx.take() {
-            Some(tx) => self.tx = self.commit_batch(tx, first, JOBS_PER_COMMIT),
+            Some(tx) => {
+                let (tx, jobs) = self.commit_batch(tx, first, JOBS_PER_COMMIT);
+                self.tx = tx;
+                self.company.thread_wrote(jobs > 1 || self.rooms.queue.len() > 0);
+            }
             None => first.fail(Error::Unavailable("the database is being opened again".into())),
         }
         if self.tx.is_none() {
@@ -70,7 +82,10 @@ impl Writer {
     /// Writes one job. If that breaks the writer, it waits for `write` to mend it.
     pub(crate) fn write_alone(&mut self, job: Box<dyn Job>) {
         match self.tx.take() {
-            Some(tx) => self.tx = self.commit_batch(tx, job, 1),
+            Some(tx) => {
+                self.tx = self.commit_batch(tx, job, 1).0;
+                self.company.caller_wrote(self.rooms.queue.len() > 0);
+            }
             None => job.fail(self.rooms.shared.condition().refusal()),
         }
     }
@@ -79,11 +94,25 @@ impl Writer {
         self.tx.is_none()
     }
 
-    /// Whether nobody has written for a moment, and a commit is quick here and has not failed lately.
+    /// Whether nobody else seems to write, and a commit is quick here and has not failed lately.
     pub(crate) fn is_at_rest(&self) -> bool {
-        let (ended, took) = self.last.get();
         let is_well = matches!(self.rooms.shared.condition(), Condition::Healthy);
-        self.tx.is_some() && is_well && took < QUICK && ended.elapsed() >= AT_REST_AFTER
+        self.tx.is_some() && is_well && self.took.get() < QUICK && self.company.is_absent()
+    }
+
+    /// Reads what is committed, from the pages that the writer has in memory. None while it cannot write either.
+    pub(crate) fn read<O: Operation>(&mut self, operation: &O) -> Option<Result<O::Output, O::Error>> {
+        let mut tx = self.tx.take()?;
+        // One lock for all statements of the read.
+        let began = ready(tx.control("BEGIN")).and_then(|began| began);
+        tx.lend();
+        let run = began.and_then(|()| ready(AssertUnwindSafe(operation.run(&mut tx)).catch_unwind()));
+        tx.take_back();
+        let ended = ready(tx.control("COMMIT")).and_then(|ended| ended);
+        // A connection that cannot even end a read is not written with.
+        self.tx = ended.is_ok().then_some(tx);
+        let outcome = run.and_then(|outcome| outcome.map_err(|_| Error::BadOperation("a read panicked")));
+        Some(outcome.unwrap_or_else(|error| Err(error.into())))
     }
 
     pub(crate) fn close(&mut self) {
@@ -96,28 +125,31 @@ impl Writer {
         }
     }
 
-    /// Runs the first job and all that wait, commits, tells everybody. Gives the transaction back if it can go on.
-    fn commit_batch(&self, mut tx: Tx, first: Box<dyn Job>, jobs_most: usize) -> Option<Tx> {
+    /// Runs the first job and all that wait, commits, tells everybody. Gives the transaction back if it can go on, and how
+    /// many jobs there were.
+    fn commit_batch(&self, mut tx: Tx, first: Box<dyn Job>, jobs_most: usize) -> (Option<Tx>, usize) {
         let started = Instant::now();
         let mut done = vec![first];
         let outcome = self.fill_batch(&mut tx, &mut done, jobs_most, started).and_then(|()| self.commit(&mut tx));
-        self.last.set((Instant::now(), started.elapsed()));
-        match outcome {
+        let jobs = done.len();
+        self.took.set(started.elapsed());
+        let tx = match outcome {
             Ok(()) => {
-                self.rooms.shared.committed(done.len(), started.elapsed(), tx.told());
+                self.rooms.shared.committed(jobs, started.elapsed(), tx.told());
                 done.into_iter().for_each(|job| job.acknowledge());
                 let look = self.commits.replace(self.commits.get() + 1).is_multiple_of(LOG_LOOKED_AT_EVERY);
                 (!look || self.check_log(&mut tx)).then_some(tx)
             }
             Err(error) => {
-                tracing::error!(%error, jobs = done.len(), "a commit failed; nothing of it is acknowledged");
+                tracing::error!(%error, jobs, "a commit failed; nothing of it is acknowledged");
                 self.rooms.shared.failed(&error);
                 let full = error.is_full();
                 done.into_iter().for_each(|job| job.fail(error.shared()));
                 // A full disk fails before anything is promised: rolling back is enough. Anything else is not trusted.
                 (full && roll_back(&mut tx)).then_some(tx)
             }
-        }
+        };
+        (tx, jobs)
     }
 
     /// Savepoints cost copies of pages, so a batch goes without them until a job is refused after it had changed

@@ -2,7 +2,7 @@
 
 use super::operations::{AuditRows, Ending, House, Put, open, workspace};
 use std::sync::atomic::Ordering;
-use store::{Condition, Error};
+use store::{Condition, Error, Operation, Result, Tx};
 
 #[tokio::test]
 async fn writes_that_wait_together_share_a_commit_and_survive() {
@@ -151,4 +151,26 @@ async fn a_read_cannot_write() {
     assert!(!house.has("sly").await);
     house.put("honest").await.unwrap();
     assert_eq!(house.store.read(AuditRows).await.unwrap(), 1, "a row a read tried to leave is not sealed later");
+}
+
+struct Panics;
+
+impl Operation for Panics {
+    type Output = ();
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<()> {
+        tx.event_bounds().await?;
+        panic!("a read that panics, and is caught")
+    }
+}
+
+#[tokio::test]
+async fn a_read_that_panics_harms_nobody() {
+    let house = open().await;
+    house.put("before").await.unwrap();
+    // No other connection has seen the commit: the writer's own answers.
+    assert!(house.store.read(Panics).await.is_err());
+    house.put("after").await.unwrap();
+    assert!(house.has("before").await && house.has("after").await);
 }
