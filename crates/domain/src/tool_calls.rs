@@ -79,6 +79,9 @@ pub struct Judgement {
     /// What its session knew when a person was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_knew: Option<SessionKnew>,
+    /// Whether others with the right to may decide about it: not on a machine that somebody paired for themselves.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub for_deciders: bool,
 }
 
 /// How the shared context of a session stood. The whole of it is kept under this label.

@@ -8,6 +8,7 @@ mod lives;
 mod nodes_word;
 mod rights;
 mod settings;
+mod streams;
 mod turns;
 
 use serde_json::{Value, json};

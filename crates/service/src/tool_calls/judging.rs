@@ -11,7 +11,7 @@ use domain::agents::Agent;
 use domain::digests::{Parties, Plan, Shown, digest};
 use domain::ids::{ApprovalId, ProjectId, UserId, WorkspaceId};
 use domain::node_tools::{NodeRequest, NodeTool, SCHEMA_VERSION};
-use domain::nodes::Node;
+use domain::nodes::{Node, Serves};
 use domain::policy::{Question, Source};
 use domain::projects::ProjectApproval;
 use domain::risks::{Assessment, Known, assess};
@@ -200,6 +200,7 @@ impl Judge {
             network,
             preview,
             session_knew: None,
+            for_deciders: node.serves == Serves::Members,
         })
     }
 }
