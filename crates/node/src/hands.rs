@@ -127,14 +127,29 @@ impl Hands {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[cfg(test)]
+    pub(crate) fn with_journal<T>(&self, act: impl FnOnce(&mut Journal) -> T) -> T {
+        act(&mut self.journal())
+    }
+
+    /// Whether nothing can be put down, as far as is known.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.journal().is_stopped()
+    }
+
+    /// Goes on with the journal if that is possible again, or says why nothing is done here.
+    pub(crate) fn mend(&self, now: Timestamp) -> std::result::Result<(), Fault> {
+        self.journal().mend(now.as_ms()).map_err(|error| Fault::from(&error))
+    }
+
     /// How far a call came here, if it was ever here.
     pub(crate) fn known(&self, call: &ToolCall) -> Option<Call> {
         self.journal().call(&call.id).cloned()
     }
 
-    /// What a call would do, found out without doing it.
-    pub fn preview(&self, call: &ToolCall) -> Preview {
-        self.look(call).unwrap_or_else(|fault| {
+    /// What a call would do, found out without doing it; of what this node would not do, why.
+    pub fn preview(&self, call: &ToolCall, now: Timestamp) -> Preview {
+        self.mend(now).and_then(|()| self.look(call)).unwrap_or_else(|fault| {
             let refusal = messages::Failure { code: fault.code.to_owned(), message: fault.message };
             Preview { refusal: Some(refusal), ..Preview::default() }
         })
@@ -167,8 +182,8 @@ impl Hands {
 
     /// What a person at this machine is to be asked about a call: none for a look. By this node's own judgement, of what it
     /// finds itself; the server has no say in it.
-    pub(crate) fn question(&self, call: &ToolCall) -> Option<Question> {
-        let found = self.preview(call);
+    pub(crate) fn question(&self, call: &ToolCall, now: Timestamp) -> Option<Question> {
+        let found = self.preview(call, now);
         let known = Known { exists: found.exists, resolved: found.path.as_deref(), ..Known::default() };
         let (risk, reasons) = match checks::request_of(call) {
             Ok(request) => {

@@ -34,6 +34,8 @@ pub(super) fn tell_news(news: &News) {
         News::Began(_) => {}
         News::Ended { call, outcome } => say(&format!("{} {}: {}", call.id, about(call), ending(outcome))),
         News::Trouble(text) => say(text),
+        News::Stopped(Some(why)) => say(&format!("every call is refused: {why}")),
+        News::Stopped(None) => say("the journal is written again: calls are taken"),
     }
 }
 
