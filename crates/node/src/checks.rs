@@ -64,12 +64,7 @@ pub(crate) fn check(
     check_name(&call.id).map_err(|error| Fault::from(&error))?;
     let request = request_of(call)?;
     let tool = request.tool();
-    if vetoes.read_only && !tool.only_looks() {
-        return Err(no("FORBIDDEN", "this node was started with --read-only"));
-    }
-    if vetoes.no_exec && tool.is_command() {
-        return Err(no("FORBIDDEN", "this node was started with --no-exec"));
-    }
+    check_vetoes(&request, vetoes)?;
     if call.network && !tool.is_command() {
         return Err(no("FORBIDDEN", "only a command uses the network"));
     }
@@ -81,6 +76,18 @@ pub(crate) fn check(
     }
     check_digest(call, tool, now)?;
     Ok(request)
+}
+
+/// Refuses what its person has ruled out.
+pub(crate) fn check_vetoes(request: &NodeRequest, vetoes: Vetoes) -> Result<(), Fault> {
+    let tool = request.tool();
+    if vetoes.read_only && !tool.only_looks() {
+        return Err(no("FORBIDDEN", "this node was started with --read-only"));
+    }
+    if vetoes.no_exec && tool.is_command() {
+        return Err(no("FORBIDDEN", "this node was started with --no-exec"));
+    }
+    Ok(())
 }
 
 /// Refuses a program that nobody can approve.

@@ -149,10 +149,25 @@ impl Hands {
 
     /// What a call would do, found out without doing it; of what this node would not do, why.
     pub fn preview(&self, call: &ToolCall, now: Timestamp) -> Preview {
-        self.mend(now).and_then(|()| self.look(call)).unwrap_or_else(|fault| {
+        let would_be_done = self.mend(now).and_then(|()| self.would_do(call));
+        would_be_done.and_then(|()| self.look(call)).unwrap_or_else(|fault| {
             let refusal = messages::Failure { code: fault.code.to_owned(), message: fault.message };
             Preview { refusal: Some(refusal), ..Preview::default() }
         })
+    }
+
+    /// What was ruled out when it was started: nobody need be asked about it.
+    fn would_do(&self, call: &ToolCall) -> std::result::Result<(), Fault> {
+        let request = checks::request_of(call)?;
+        checks::check_vetoes(&request, self.vetoes)?;
+        self.require_commands(&request)
+    }
+
+    fn require_commands(&self, request: &NodeRequest) -> std::result::Result<(), Fault> {
+        match (request, &self.runner) {
+            (NodeRequest::Execute(_), Err(why)) => Err(Fault::from(&Error::CommandsOff(why.clone()))),
+            _ => Ok(()),
+        }
     }
 
     fn look(&self, call: &ToolCall) -> std::result::Result<Preview, Fault> {
@@ -210,9 +225,7 @@ impl Hands {
     pub(crate) fn intend(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<(), Outcome> {
         let refused = |fault: Fault| Outcome::refused(fault);
         let request = self.check(call, now).map_err(refused)?;
-        if let (NodeRequest::Execute(_), Err(why)) = (&request, &self.runner) {
-            return Err(Outcome::refused(Fault::from(&Error::CommandsOff(why.clone()))));
-        }
+        self.require_commands(&request).map_err(refused)?;
         self.is_as_shown(call, &request).map_err(refused)?;
         let intent = self.journal().intent(&call.id, call.attempt, &call.tool, now.as_ms());
         intent.map_err(|error| Outcome::refused(Fault::from(&error)))

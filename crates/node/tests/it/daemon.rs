@@ -223,3 +223,25 @@ fn ten_calls_at_once_are_made_once_each_and_told_truly() {
     }
     assert_eq!((house.told().len(), house.asked().len()), (10, 10));
 }
+
+#[test]
+fn what_was_ruled_out_when_the_node_was_started_is_said_before_anybody_is_asked() {
+    let read_only = Vetoes { read_only: true, ..Vetoes::default() };
+    let no_exec = Vetoes { no_exec: true, ..Vetoes::default() };
+    for (vetoes, call, expected) in [
+        (read_only, append("a"), Some("this node was started with --read-only")),
+        (read_only, command("a"), Some("this node was started with --read-only")),
+        (no_exec, command("a"), Some("this node was started with --no-exec")),
+        (no_exec, append("a"), None),
+        (Vetoes::default(), command("a"), None),
+    ] {
+        let proposed = ToolCall { status: "proposed".to_owned(), attempt: 0, digest: None, ..call };
+        let (machine, house) = (Machine::new(), TestHouse::with(proposed));
+        let node = machine.start_with(&house, vetoes, now);
+        node.look();
+        node.crash();
+        let refusal = house.previews().pop().unwrap().refusal;
+        let told = refusal.as_ref().map(|refusal| (refusal.code.as_str(), refusal.message.as_str()));
+        assert_eq!(told, expected.map(|message| ("FORBIDDEN", message)), "{vetoes:?}");
+    }
+}

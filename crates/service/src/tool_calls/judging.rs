@@ -69,7 +69,8 @@ impl Judge {
         };
         if let Some(refusal) = preview.as_ref().and_then(|preview| preview.refusal.clone()) {
             // Nobody need be asked about what the machine would refuse.
-            return moving.end(tx, call, CallStatus::Invalid, refusal).await;
+            let status = if is_denial(refusal.code) { CallStatus::Denied } else { CallStatus::Invalid };
+            return moving.end(tx, call, status, refusal).await;
         }
         let judgement = self.judgement(tx, moving.workspace, call, &fit, preview).await?;
         let risk = judgement.risk;
