@@ -4,6 +4,7 @@ mod asking;
 mod deadlines;
 mod delivering;
 mod judging;
+mod knowing;
 mod moves;
 mod offering;
 mod own_calls;

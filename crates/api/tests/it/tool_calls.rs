@@ -4,6 +4,7 @@
 mod approvals;
 mod cards;
 mod deadlines;
+mod knowing;
 mod lives;
 mod nodes_word;
 mod rights;

@@ -171,7 +171,7 @@ fn reasons_name_what_triggered_them_and_the_heaviest_comes_first() {
     assert_eq!(
         assess(&write(".git/hooks/pre-commit"), UNREAD).reasons,
         [
-            "replaces a file that the agent has not read",
+            "replaces a file that the agent has not read as it is now",
             "`.git` is protected: it decides what a repository holds and runs",
             "writes a file"
         ]

@@ -2,6 +2,7 @@
 //! whether a person has to be asked.
 
 use super::asking::is_shown_in_part;
+use super::knowing::knows_the_file;
 use super::moves::Moving;
 use super::settings::{granted, request_of};
 use crate::bus::standing_of;
@@ -22,10 +23,6 @@ use domain::{Code, Refusal};
 use serde_json::Value;
 use std::sync::Arc;
 use store::{QueuedFor, Tx};
-
-/// How far back a file counts as read.
-const READS_LOOKED_AT: u64 = 500;
-const READS_OF_ONE_FILE: usize = 3;
 
 /// The rules that a call is judged by, and what a decision about it would be called.
 #[derive(Clone)]
@@ -160,7 +157,7 @@ impl Judge {
             .flatten()
             .collect();
         let known = Known {
-            has_read: has_read(tx, workspace, call, request).await?,
+            has_read: knows_the_file(tx, workspace, (call, request), shown).await?,
             exists: shown.and_then(|preview| preview.exists),
             resolved: shown.and_then(|preview| preview.path.as_deref()),
             network,
@@ -224,30 +221,4 @@ pub(super) async fn serving(
 ) -> Result<Vec<Node>> {
     let nodes = tx.scope(workspace).nodes().all().await?;
     Ok(nodes.into_iter().filter(|node| node.serves(user, project) && rules.lets_serve(node)).collect())
-}
-
-/// Whether the agent has read this file for this person on this machine, so that it knows what it would overwrite.
-async fn has_read(tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall, request: &NodeRequest) -> Result<bool> {
-    let (Some(path), Some(session)) = (request.path(), &call.origin.session) else { return Ok(false) };
-    let what = (&call.origin.agent.id, NodeTool::ReadFile.as_str());
-    let reads = tx.scope(workspace).tool_calls().completed_of_session(session, what, READS_LOOKED_AT).await?;
-    let of_path = reads.into_iter().filter(|(_, params)| is_read_of(params, path)).take(READS_OF_ONE_FILE);
-    for (id, _) in of_path {
-        let found = tx.scope(workspace).tool_calls().get(&call.origin.project, &id).await?;
-        if found.is_some_and(|earlier| has_brought(&earlier, call)) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-fn is_read_of(params: &str, path: &str) -> bool {
-    let arguments = serde_json::from_str(params).unwrap_or(Value::Null);
-    NodeRequest::parse(NodeTool::ReadFile, &arguments).is_ok_and(|read| read.path() == Some(path))
-}
-
-fn has_brought(earlier: &ToolCall, call: &ToolCall) -> bool {
-    let result = earlier.outcome.result.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let is_same = earlier.origin.user == call.origin.user && earlier.delivery.node == call.delivery.node;
-    is_same && result.is_some_and(|result| result["success"] == true)
 }
