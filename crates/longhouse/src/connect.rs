@@ -1,5 +1,6 @@
 //! `longhouse connect`: the node on a person's machine, and its connection to a house.
 
+mod answers;
 mod greetings;
 mod houses;
 mod identities;
@@ -15,6 +16,7 @@ pub(crate) use undoing::run as undo;
 use crate::cli::{Connect, Place};
 use crate::client::Refused;
 use crate::client::wire::Address;
+use answers::Answers;
 use anyhow::{Context, Result, bail};
 use axum::body::Body;
 use houses::Connection;
@@ -100,8 +102,15 @@ async fn run_quietly(start: Start<'_>) -> Result<()> {
     let Start { options, root, state, identity, connection, hands, .. } = start;
     let greeting = greetings::greeting(&identity, &root, &hands, options);
     let tell = move |notice| lines::tell(&greeting, notice);
-    let daemon = Daemon::new(connection.clone(), hands, now, |news| lines::tell_news(&news));
-    let daemon = Arc::new(if options.ask_locally { daemon.asking(lines::ask) } else { daemon });
+    let answers = Arc::new(Answers::new(std::io::stdin(), now));
+    let asked = answers.clone();
+    let tell_news = move |news: News| match &news {
+        News::MovedOn(call) => asked.move_on(call),
+        news => lines::tell_news(news),
+    };
+    let daemon = Daemon::new(connection.clone(), hands, now, tell_news);
+    let daemon = if options.ask_locally { daemon.asking(move |question| answers.ask(question)) } else { daemon };
+    let daemon = Arc::new(daemon);
     tokio::select! {
         ended = work(&connection, &state, &daemon, tell) => ended,
         ended = tokio::signal::ctrl_c() => ended.context("cannot wait for Ctrl-C"),
@@ -222,7 +231,10 @@ fn is_work(data: &str) -> bool {
     let data: Value = serde_json::from_str(data).unwrap_or_default();
     match data["type"].as_str() {
         Some("TOOL_EXECUTION_SIGNAL" | "RESET") => true,
-        Some("TOOL_CALL_UPDATED") => data["status"] == "proposed",
+        // The last two end what may be asked about here.
+        Some("TOOL_CALL_UPDATED") => {
+            matches!(data["status"].as_str(), Some("proposed" | "cancelled" | "undelivered"))
+        }
         _ => false,
     }
 }

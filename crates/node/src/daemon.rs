@@ -36,6 +36,8 @@ pub enum News {
         outcome: Outcome,
     },
     Trouble(String),
+    /// The house lists a call no longer that is in hand here.
+    MovedOn(String),
     /// Nothing is done here, and why; or it is again.
     Stopped(Option<String>),
 }
@@ -107,7 +109,13 @@ impl<H: House> Daemon<H> {
     /// Asks what there is, and sets about all of it.
     pub async fn look(self: &Arc<Self>) -> Result<(), HouseError> {
         self.mend().await;
-        for call in self.house.open_calls().await? {
+        let in_hand = self.in_hand();
+        let open = self.house.open_calls().await?;
+        // What was in hand before the house was asked, and what it does not know of then.
+        for id in in_hand.into_iter().filter(|id| open.iter().all(|call| call.id != *id)) {
+            (self.tell)(News::MovedOn(id));
+        }
+        for call in open {
             if self.take(&call.id) {
                 let daemon = self.clone();
                 tokio::spawn(async move {
@@ -135,6 +143,10 @@ impl<H: House> Daemon<H> {
         if self.told_of_stop.swap(why.is_some(), Ordering::Relaxed) != why.is_some() {
             (self.tell)(News::Stopped(why));
         }
+    }
+
+    fn in_hand(&self) -> HashSet<String> {
+        self.in_hand.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn take(&self, id: &str) -> bool {

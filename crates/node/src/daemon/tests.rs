@@ -93,3 +93,19 @@ async fn a_node_without_room_says_so_once_refuses_and_goes_on_by_itself_when_the
     assert_eq!(house.told_by(&daemon).await, None);
     assert_eq!(said.lock().unwrap()[1..], [None]);
 }
+
+#[tokio::test]
+async fn a_call_in_hand_that_the_house_does_not_list_any_more_has_moved_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let hears = said.clone();
+    let tell = move |news| {
+        if let News::MovedOn(call) = news {
+            hears.lock().unwrap().push(call);
+        }
+    };
+    let daemon = daemon(&folder, &Asking::default(), tell);
+    assert!(daemon.take("call_1") && daemon.take("call_9"));
+    daemon.look().await.unwrap();
+    assert_eq!(*said.lock().unwrap(), ["call_9"]);
+}

@@ -208,6 +208,8 @@ impl Model {
             Notice::Away(why) => self.link = Link::Away(one_line(&why)),
             Notice::News(news) => match *news {
                 News::Trouble(text) => self.note(&text),
+                // Its question has left already.
+                News::MovedOn(_) => {}
                 News::Stopped(why) => self.stopped = why.map(|why| one_line(&why)),
                 News::Began(call) => self.put_made(Made::new(&call, None)),
                 News::Ended { call, outcome } => self.put_made(Made::new(&call, Some(&outcome))),

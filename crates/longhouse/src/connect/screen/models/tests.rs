@@ -8,7 +8,7 @@ use protocol::tool_calls::{Preview, ToolCall};
 use ratatui::crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::{Value, json};
 
-pub(in super::super) const NOW: i64 = 1_771_597_800_000;
+pub(in crate::connect) const NOW: i64 = 1_771_597_800_000;
 
 pub(in super::super) fn approval(id: &str, project: &str, level: &str) -> Value {
     json!({
