@@ -23,7 +23,7 @@ use houses::Connection;
 use identities::Identity;
 use listening::{Listener, Pauses};
 use node::commands::Launcher;
-use node::{Daemon, Hands, News, Setup, StateDirectory, Vetoes};
+use node::{Daemon, Hands, News, Root, Setup, StateDirectory, Vetoes};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -77,17 +77,23 @@ pub(crate) async fn run(place: &Place, options: &Connect) -> Result<ExitCode> {
     }
     let server = place.server.clone().unwrap_or_else(|| SERVER.to_owned());
     let root = options.root.canonicalize().with_context(|| format!("there is no folder {}", options.root.display()))?;
-    let state = StateDirectory::open(&state_dir(options, &server, &root)?)?;
+    let state = state_dir(options, &server, &root)?;
+    // Before anything is made there.
+    Root::open(&root)?.require_outside(&state)?;
+    let state = StateDirectory::open(&state)?;
     let address = Address::new(&server, &format!("--server {server}"), place.ca_file.as_deref())?;
-    let identity = match Identity::read(&state)? {
-        Some(identity) if identity.root == root => identity,
-        Some(identity) => {
-            bail!("this state directory belongs to {}: take another --state-dir", identity.root.display())
-        }
+    let known = Identity::read(&state)?;
+    if let Some(other) = known.as_ref().filter(|known| known.root != root) {
+        bail!("this state directory belongs to {}: take another --state-dir", other.root.display());
+    }
+    // Before it pairs: a machine that could do nothing here is not to be on anybody's list.
+    let hands = open_hands(options, &root, &state)?;
+    let identity = match known {
+        Some(identity) => identity,
         None => identities::pair(&address, place, options, &root, &state).await?,
     };
+    let hands = hands.belonging_to(identity.of_node());
     let connection = Connection::new(address, identity.clone());
-    let hands = open_hands(options, &root, &state, &identity)?;
     let start = Start { place, options, server, root, state, identity, connection, hands };
     if options.tui {
         screen::run(start).await?;
@@ -141,11 +147,11 @@ fn now() -> domain::times::Timestamp {
     domain::times::Timestamp::from_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-fn open_hands(options: &Connect, root: &Path, state: &StateDirectory, identity: &Identity) -> Result<Hands> {
+fn open_hands(options: &Connect, root: &Path, state: &StateDirectory) -> Result<Hands> {
     let Connect { read_only, no_exec, allow_network, .. } = *options;
     let launcher = (!read_only && !no_exec).then(|| Launcher::this_binary(CONFINED));
     let vetoes = Vetoes { read_only, no_exec, allow_network };
-    let identity = identity.of_node();
+    let identity = node::Identity::of_nobody();
     Ok(Hands::open(Setup { root, state, launcher, identity, vetoes, now: now() })?)
 }
 

@@ -103,9 +103,7 @@ impl Hands {
     pub fn open(setup: Setup<'_>) -> Result<Self> {
         let Setup { root, state, launcher, identity, vetoes, now } = setup;
         let root = Root::open(root)?;
-        if root.encloses(state.path())? {
-            return Err(Error::InvalidArgument("the state directory lies inside the root: take another --state-dir"));
-        }
+        root.require_outside(state.path())?;
         let runner = match launcher {
             Some(launcher) => {
                 Runner::open(&root, state, launcher, Limits::default()).map_err(|error| error.to_string())
@@ -116,6 +114,12 @@ impl Hands {
         files.sweep()?;
         let (journal, undo) = (Journal::open(state, now.as_ms())?, Undo::open(state, now.as_ms())?);
         Ok(Self { files, runner, journal: Mutex::new(journal), undo: Mutex::new(undo), identity, vetoes })
+    }
+
+    /// The same for another node: one that is opened before it is known to its house learns afterwards who it is.
+    #[must_use]
+    pub fn belonging_to(self, identity: Identity) -> Self {
+        Self { identity, ..self }
     }
 
     /// What holds for commands here, or why there are none.

@@ -276,6 +276,32 @@ fn at_its_start_a_node_says_what_may_happen_here() {
 }
 
 #[test]
+fn a_folder_that_would_be_refused_is_refused_before_the_machine_is_on_anybodys_list() {
+    let (scene, server) = Scene::new(None);
+    let (root, outside) = (scene.root(), scene.folder.path().join("state"));
+    std::fs::write(root.join("file"), "").unwrap();
+    std::fs::create_dir(root.join("old-state")).unwrap();
+    let whole_machine = Path::new("/").to_owned();
+    for (root, state, expected) in [
+        (whole_machine, outside.clone(), "the root is the whole machine"),
+        (root.join("missing"), outside.clone(), "there is no folder"),
+        (root.join("file"), outside, "opening the root"),
+        (root.clone(), root.join("old-state"), "the state directory lies inside the root"),
+        (root.clone(), root.join("new/state"), "the state directory lies inside the root"),
+    ] {
+        let mut command = Command::new(LONGHOUSE);
+        command.args(["connect", "--server", &format!("http://{}", scene.address), "--project", "alpha"]);
+        command.arg("--token-file").arg(scene.folder.path().join("token"));
+        let refused = command.arg("--root").arg(&root).arg("--state-dir").arg(&state).output().unwrap();
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && told.contains(expected), "{root:?} {state:?}: {told}");
+        assert_eq!(scene.door().get("/nodes").unwrap()["items"], json!([]), "{root:?} {state:?}");
+    }
+    assert!(!root.join("new").exists());
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
 fn with_ask_locally_only_a_yes_at_the_machine_is_one_whoever_else_agrees() {
     let (scene, server) = Scene::new(None);
     let mut node = scene.connect_with(&["--ask-locally"], Stdio::piped());
