@@ -14,8 +14,8 @@ pub(crate) use lines::object;
 pub(crate) use undoing::run as undo;
 
 use crate::cli::{Connect, Place};
-use crate::client::Refused;
 use crate::client::wire::Address;
+use crate::client::{Client, Refused};
 use answers::Answers;
 use anyhow::{Context, Result, bail};
 use axum::body::Body;
@@ -75,7 +75,7 @@ pub(crate) async fn run(place: &Place, options: &Connect) -> Result<ExitCode> {
     if options.tui {
         screen::require_terminal()?;
     }
-    let server = place.server.clone().unwrap_or_else(|| SERVER.to_owned());
+    let server = server_of(place).await;
     let root = options.root.canonicalize().with_context(|| format!("there is no folder {}", options.root.display()))?;
     let state = state_dir(options, &server, &root)?;
     // Before anything is made there.
@@ -145,6 +145,18 @@ async fn work(
 fn now() -> domain::times::Timestamp {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     domain::times::Timestamp::from_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// The house that is named, else the one whose server runs in the data directory, else the usual place.
+async fn server_of(place: &Place) -> String {
+    if let Some(server) = &place.server {
+        return server.clone();
+    }
+    let beside = match Client::to_server_of(place).await {
+        Some(client) => client.address().await,
+        None => None,
+    };
+    beside.unwrap_or_else(|| SERVER.to_owned())
 }
 
 fn open_hands(options: &Connect, root: &Path, state: &StateDirectory) -> Result<Hands> {

@@ -302,6 +302,22 @@ fn a_folder_that_would_be_refused_is_refused_before_the_machine_is_on_anybodys_l
 }
 
 #[test]
+fn beside_its_server_a_node_finds_the_address_by_itself() {
+    let (scene, server) = Scene::new(None);
+    let mut command = Command::new(LONGHOUSE);
+    command.env_remove("LONGHOUSE_SERVER").args(["connect", "--project", "alpha"]);
+    command.arg("--data-dir").arg(scene.folder.path().join("data"));
+    command.arg("--token-file").arg(scene.folder.path().join("token"));
+    command.arg("--root").arg(scene.root()).arg("--state-dir").arg(scene.folder.path().join("state"));
+    let node = Node(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    until("the node is there", &scene, || scene.is_online());
+    drop(node);
+    let health = scene.door().get("/health").unwrap();
+    assert_eq!(health.get("address"), None, "over the network nobody is told: {health}");
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
 fn with_ask_locally_only_a_yes_at_the_machine_is_one_whoever_else_agrees() {
     let (scene, server) = Scene::new(None);
     let mut node = scene.connect_with(&["--ask-locally"], Stdio::piped());
