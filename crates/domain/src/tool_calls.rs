@@ -15,6 +15,7 @@ use crate::participants::Participant;
 use crate::snapshots::Label;
 use crate::times::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
@@ -113,6 +114,9 @@ pub struct Preview {
     pub no_diff: Option<String>,
     /// Where a program was found.
     pub program: Option<String>,
+    /// The files that words behind a wrapper mean, such as what `env` would start.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub starts: BTreeMap<String, String>,
     /// The folder that a program would run in, below the root.
     pub cwd: Option<String>,
     /// The names of what its environment would have.

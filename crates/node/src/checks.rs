@@ -11,6 +11,7 @@ use domain::node_tools::{NodeRequest, NodeTool, SCHEMA_VERSION};
 use domain::rules::ApprovalRules;
 use domain::times::Timestamp;
 use protocol::tool_calls::ToolCall;
+use std::collections::BTreeMap;
 
 /// How much later than the end of the decision a call may come: it may have waited for this node, and clocks differ.
 const LATEST_S: u64 = 10 * 60;
@@ -79,7 +80,7 @@ pub(crate) fn check(
         return Err(no("FORBIDDEN", "this node was started without --allow-network"));
     }
     if let NodeRequest::Execute(command) = &request {
-        check_command(&command.program, &command.args)?;
+        check_command(&command.program, &command.args, &BTreeMap::new())?;
     }
     check_digest(call, tool, now)?;
     Ok(request)
@@ -97,9 +98,10 @@ pub(crate) fn check_vetoes(request: &NodeRequest, vetoes: Vetoes) -> Result<(), 
     Ok(())
 }
 
-/// Refuses a program that nobody can approve.
-pub(crate) fn check_command(program: &str, args: &[String]) -> Result<(), Fault> {
-    DeniedCommands::default().check(program, args).map_err(|refusal| no("COMMAND_DENIED", refusal.message))
+/// Refuses a program that nobody can approve. `starts`: the files that words behind a wrapper mean.
+pub(crate) fn check_command(program: &str, args: &[String], starts: &BTreeMap<String, String>) -> Result<(), Fault> {
+    let checked = DeniedCommands::default().check_found(program, args, starts);
+    checked.map_err(|refusal| no("COMMAND_DENIED", refusal.message))
 }
 
 fn check_digest(call: &ToolCall, tool: NodeTool, now: Timestamp) -> Result<(), Fault> {

@@ -191,9 +191,9 @@ impl Hands {
             NodeRequest::Delete { path } => of_file(previews.delete(&path)),
             NodeRequest::Execute(command) => {
                 let found = previews.command(&run(&command)).map_err(|error| Fault::from(&error))?;
-                let (program, cwd) = (Some(found.program), Some(found.cwd));
-                let network = self.vetoes.allow_network;
-                Ok(Preview { program, cwd, environment: found.environment, network, ..Preview::default() })
+                let crate::CommandPreview { program, starts, cwd, environment, .. } = found;
+                let (program, cwd, network) = (Some(program), Some(cwd), self.vetoes.allow_network);
+                Ok(Preview { program, starts, cwd, environment, network, ..Preview::default() })
             }
             NodeRequest::Read { .. } | NodeRequest::List { .. } => Ok(Preview::default()),
         }
@@ -237,15 +237,30 @@ impl Hands {
 
     /// Whether a change or a command would still do what its person was shown.
     fn is_as_shown(&self, call: &ToolCall, request: &NodeRequest) -> std::result::Result<(), Fault> {
-        let Some(shown) = call.preview.as_ref().filter(|_| !request.tool().only_looks()) else { return Ok(()) };
+        if request.tool().only_looks() {
+            return Ok(());
+        }
+        let shown = call.preview.as_ref();
+        if shown.is_none() && !request.tool().is_command() {
+            return Ok(());
+        }
         let present = self.look(call)?;
         if let (NodeRequest::Execute(command), Some(found)) = (request, &present.program) {
             // A harmless name may be a link to another program.
-            checks::check_command(found, &command.args)?;
+            checks::check_command(found, &command.args, &present.starts)?;
         }
-        let Preview { path, base_sha256, program, cwd, environment, .. } = shown;
-        let is_same = (path, base_sha256, program, cwd, environment)
-            == (&present.path, &present.base_sha256, &present.program, &present.cwd, &present.environment);
+        let is_same = shown.is_none_or(|shown| {
+            let Preview { path, base_sha256, program, starts, cwd, environment, .. } = shown;
+            (path, base_sha256, program, starts, cwd, environment)
+                == (
+                    &present.path,
+                    &present.base_sha256,
+                    &present.program,
+                    &present.starts,
+                    &present.cwd,
+                    &present.environment,
+                )
+        });
         if is_same { Ok(()) } else { Err(checks::stale("what is there now is not what was shown")) }
     }
 

@@ -61,6 +61,7 @@ pub(super) fn shown(question: &Question) -> String {
     if call.network {
         lines.push("it may use the network".to_owned());
     }
+    lines.extend(found.starts.iter().map(|(word, file)| format!("{word} is {file}")));
     lines.extend(found.diff.clone());
     lines.extend(found.no_diff.as_ref().map(|why| format!("no diff: {why}")));
     lines.extend(found.refusal.as_ref().map(|refusal| format!("this machine would refuse it: {}", refusal.message)));

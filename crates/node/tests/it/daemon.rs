@@ -245,3 +245,21 @@ fn what_was_ruled_out_when_the_node_was_started_is_said_before_anybody_is_asked(
         assert_eq!(told, expected.map(|message| ("FORBIDDEN", message)), "{vetoes:?}");
     }
 }
+
+#[test]
+fn what_nobody_can_approve_is_not_run_under_another_name_behind_a_wrapper() {
+    for link in ["mount", "systemctl"].map(|program| format!("/usr/bin/{program}")) {
+        let machine = Machine::new();
+        std::os::unix::fs::symlink(&link, machine.path("harmless")).unwrap();
+        if !machine.path("harmless").exists() {
+            continue;
+        }
+        let arguments = json!({"program": "env", "args": ["./harmless", "--help"]});
+        let house = TestHouse::with(call("a", "tool_execute_command", &arguments));
+        let node = machine.start(&house);
+        node.look();
+        node.crash();
+        let told = house.told_of("a").unwrap();
+        assert_eq!((told.status.as_str(), told.code.as_deref()), ("refused", Some("COMMAND_DENIED")), "{link}");
+    }
+}

@@ -151,11 +151,7 @@ impl Judge {
         let Fit { request, arguments, node, wanted } = fit;
         let shown = preview.as_ref();
         let network = self.has_network(tx, workspace, (call, request), shown).await?;
-        let also_shown: Vec<&str> = shown
-            .into_iter()
-            .flat_map(|preview| [preview.diff.as_deref(), preview.program.as_deref()])
-            .flatten()
-            .collect();
+        let also_shown: Vec<&str> = shown.into_iter().flat_map(texts_of).collect();
         let known = Known {
             has_read: knows_the_file(tx, workspace, (call, request), shown).await?,
             exists: shown.and_then(|preview| preview.exists),
@@ -201,6 +197,12 @@ impl Judge {
             for_deciders: node.serves == Serves::Members,
         })
     }
+}
+
+/// What a node says beforehand that a person reads.
+fn texts_of(preview: &Preview) -> impl Iterator<Item = &str> {
+    let told = [preview.diff.as_deref(), preview.program.as_deref()].into_iter().flatten();
+    told.chain(preview.starts.values().map(String::as_str))
 }
 
 pub(super) fn unknown_tool(call: &ToolCall) -> Refusal {
