@@ -2,11 +2,12 @@
 
 use crate::app::App;
 use crate::errors::{Failure, Result};
+use crate::router::Door;
 use crate::signed::Signed;
-use axum::Json;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use protocol::health::{Check, Health, Status};
 use service::health;
 use utoipa_axum::router::OpenApiRouter;
@@ -39,19 +40,22 @@ pub(crate) fn render(checks: Vec<health::Check>) -> Health {
         status: status(worst),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         checks: checks.into_iter().map(shown).collect(),
+        address: None,
     }
 }
 
 /// Whether the house is well.
 #[utoipa::path(get, path = "/health", tag = "house", security(()),
     responses((status = 200, body = Health), (status = 503, body = Health, description = "unhealthy")))]
-async fn check(State(app): State<App>) -> (StatusCode, Json<Health>) {
+async fn check(State(app): State<App>, Extension(door): Extension<Door>) -> (StatusCode, Json<Health>) {
     let mut checks = health::check(&app.house).checks;
     if app.temporary {
         let detail = "no server runs: a `longhouse mcp` holds this house open until it ends".to_owned();
         checks.push(health::Check { name: TEMPORARY, status: health::Status::Healthy, detail });
     }
-    let health = render(checks);
+    // A command that stands in for a server listens nowhere else.
+    let address = (door == Door::Local && !app.temporary).then(|| app.public_url.clone());
+    let health = Health { address, ..render(checks) };
     let code = if health.status == Status::Unhealthy { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
     (code, Json(health))
 }

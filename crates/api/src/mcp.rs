@@ -90,6 +90,9 @@ async fn post(State(app): State<App>, signed: Signed, request: Request) -> Resul
     let bytes = bodies::read(&parts.headers, body, bodies::LARGEST).await?;
     let message = readable(&bytes)?;
     let visit = visit(&app, &mut parts, &asker)?;
+    if let Some(visit) = &visit {
+        parts.extensions.insert(visit.presence());
+    }
     let method = message["method"].as_str().unwrap_or("");
     let listen = match method {
         "subscriptions/listen" => Some(app.mcp.listens.open(&asker, &message["params"], &mut parts).await?),

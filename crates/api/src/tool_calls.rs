@@ -133,8 +133,20 @@ async fn preview(
     Segments((id_or_name, call)): Segments<(String, String)>,
     Posted { ctx, input }: Posted<Preview>,
 ) -> Result<Json<ToolCall>> {
-    let Preview { exists, path, base_sha256, diff, diff_cut, no_diff, program, cwd, environment, network, refusal } =
-        input;
+    let Preview {
+        exists,
+        path,
+        base_sha256,
+        diff,
+        diff_cut,
+        no_diff,
+        program,
+        starts,
+        cwd,
+        environment,
+        network,
+        refusal,
+    } = input;
     if let Some(why) = &no_diff {
         domain::sessions::check_text("no_diff", why, NO_DIFF_LONGEST)?;
     }
@@ -150,6 +162,7 @@ async fn preview(
         diff_cut,
         no_diff,
         program,
+        starts,
         cwd,
         environment,
         network,

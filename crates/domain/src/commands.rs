@@ -10,10 +10,13 @@ mod wrappers;
 use crate::paths::{self, folded};
 use crate::{Code, Refusal, Result};
 use names::Why;
+use std::collections::BTreeMap;
 
 pub const ARGUMENTS_MOST: usize = 1_000;
 /// Of a program's name and all its arguments.
 pub const COMMAND_LARGEST_BYTES: usize = 128 * 1024;
+/// More words than any wrapper is given programs.
+const FILES_MOST: usize = 64;
 const PROGRAM_LONGEST_BYTES: usize = paths::PATH_LONGEST_BYTES;
 
 /// The form of a command, and whether the house's own list has it.
@@ -37,20 +40,19 @@ impl DeniedCommands {
 
     /// A node asks again with the program that it found, which may be called differently.
     pub fn check(&self, program: &str, args: &[String]) -> Result<()> {
-        let words: Vec<&str> = std::iter::once(program).chain(args.iter().map(String::as_str)).collect();
-        let mut open = vec![0];
-        // Each place is looked at once: wrappers within wrappers stay cheap.
-        let mut is_known = vec![false; words.len()];
-        while let Some(at) = open.pop() {
-            let Some((word, rest)) = words.get(at).zip(words.get(at + 1..)) else { continue };
-            for place in self.judge(&base_name(word), rest)?.into_iter().map(|place| at + 1 + place) {
-                if is_known.get(place) == Some(&false) {
-                    is_known[place] = true;
-                    open.push(place);
-                }
+        self.check_found(program, args, &BTreeMap::new())
+    }
+
+    /// The same where it is known which file a word behind a wrapper means: it counts by both names.
+    pub fn check_found(&self, program: &str, args: &[String], files: &BTreeMap<String, String>) -> Result<()> {
+        walk(program, args, |_, word, rest| {
+            let names = [Some(word), files.get(word).map(String::as_str)];
+            let mut started = Vec::new();
+            for name in names.into_iter().flatten() {
+                started.extend(self.judge(&base_name(name), rest)?);
             }
-        }
-        Ok(())
+            Ok(started)
+        })
     }
 
     /// Refuses a program, or tells where in the words behind it others may stand that it starts.
@@ -68,6 +70,50 @@ impl DeniedCommands {
         }
         wrappers::started_by(name, rest).map_err(|listed| denied(listed, Why::ShellString))
     }
+}
+
+/// The files that words behind a wrapper mean, as far as `find` knows them. What is found may be a wrapper itself.
+pub fn files_behind(
+    program: &str,
+    args: &[String],
+    mut find: impl FnMut(&str) -> Option<String>,
+) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    let walked = walk(program, args, |place, word, rest| {
+        let found = if files.len() < FILES_MOST { find(word) } else { None };
+        let names = [Some(word), found.as_deref()];
+        let started = |name: &str| wrappers::started_by(&base_name(name), rest).unwrap_or_default();
+        let places = names.into_iter().flatten().flat_map(started).collect();
+        // The program itself is shown on its own.
+        if let Some(found) = found.filter(|_| place > 0) {
+            files.insert(word.to_owned(), found);
+        }
+        Ok(places)
+    });
+    // Nothing is refused here.
+    walked.map_or_else(|_| BTreeMap::new(), |()| files)
+}
+
+/// Visits a program and all that it may start, by wrappers within wrappers. `visit` tells where behind a word others may stand.
+fn walk<'w>(
+    program: &'w str,
+    args: &'w [String],
+    mut visit: impl FnMut(usize, &'w str, &[&'w str]) -> Result<Vec<usize>>,
+) -> Result<()> {
+    let words: Vec<&str> = std::iter::once(program).chain(args.iter().map(String::as_str)).collect();
+    let mut open = vec![0];
+    // Each place is looked at once: wrappers within wrappers stay cheap.
+    let mut is_known = vec![false; words.len()];
+    while let Some(at) = open.pop() {
+        let Some((word, rest)) = words.get(at).zip(words.get(at + 1..)) else { continue };
+        for place in visit(at, word, rest)?.into_iter().map(|place| at + 1 + place) {
+            if is_known.get(place) == Some(&false) {
+                is_known[place] = true;
+                open.push(place);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The last part of a path, as a file system that does not care about case would see it.

@@ -1,15 +1,17 @@
 //! What happened, as it is told to those who watch. Events carry keys and metadata, never values.
 
+mod readers;
 mod tools;
 mod work;
 
+pub use readers::{CallReaders, Readers, Sight};
+
 use crate::budgets::{LocalDay, Tally};
-use crate::entries::{Access, Entry};
+use crate::entries::Entry;
 use crate::history::{Change, ChangeKind};
-use crate::ids::{AgentId, NodeId, ProjectId, SessionId, UserId, WorkspaceId, string_id};
+use crate::ids::{AgentId, ProjectId, SessionId, UserId, WorkspaceId, string_id};
 use crate::items::{ItemKey, ItemScope};
 use crate::money::Micros;
-use crate::participants::{Participant, Patterns};
 use crate::sessions::Session;
 use crate::snapshots::Snapshot;
 use crate::times::Timestamp;
@@ -47,8 +49,8 @@ pub struct Event {
     pub session: Option<SessionId>,
     /// The key it is about, for selections.
     pub key: Option<String>,
-    /// Who may see it, where the session has access lists.
-    pub readable_by: Option<Patterns>,
+    /// Who may see it; everybody who sees its stream if not said.
+    pub readable_by: Option<Readers>,
     /// Its own fields, beside `type`, `at`, `project` and `session`.
     pub fields: Map<String, Value>,
 }
@@ -84,6 +86,15 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    /// What is told of calls on people's machines, to those whom a call concerns.
+    pub const OF_CALLS: [Self; 5] = [
+        Self::ToolCallUpdated,
+        Self::ToolApprovalRequest,
+        Self::ToolApprovalResolved,
+        Self::ToolExecutionSignal,
+        Self::ToolResultAck,
+    ];
+
     pub const ALL: [Self; 26] = [
         Self::ContextWritten,
         Self::ContextDeleted,
@@ -155,7 +166,7 @@ pub struct RecordedEvent {
     pub project: Option<ProjectId>,
     pub kind: String,
     pub key: Option<String>,
-    pub readable_by: Option<Patterns>,
+    pub readable_by: Option<Readers>,
     /// The rendered JSON object.
     pub data: String,
 }
@@ -211,19 +222,6 @@ pub struct ItemChange<'a> {
     pub at: Timestamp,
 }
 
-impl RecordedEvent {
-    /// Whether it tells a node of something that it is to do or has done.
-    pub fn is_for_node(&self, node: &NodeId) -> bool {
-        let kinds = [EventKind::ToolCallUpdated, EventKind::ToolExecutionSignal, EventKind::ToolResultAck];
-        let is_about_calls = kinds.iter().any(|kind| kind.as_str() == self.kind);
-        is_about_calls && serde_json::from_str::<Value>(&self.data).is_ok_and(|data| data["node"] == node.as_str())
-    }
-
-    pub fn is_visible_to(&self, participant: &Participant) -> bool {
-        self.readable_by.as_ref().is_none_or(|patterns| patterns.admits(participant))
-    }
-}
-
 impl Event {
     pub fn written(session: &Session, entry: &Entry) -> Self {
         let mut event = Self::about_key(EventKind::ContextWritten, session, &Change::written(entry));
@@ -257,7 +255,7 @@ impl Event {
             project: session.project.clone(),
             session: Some(session.id.clone()),
             key: Some(change.key.as_str().to_owned()),
-            readable_by: session.config.acl.then(|| visible(&change.access)),
+            readable_by: session.config.acl.then(|| Readers::Participants(change.access.readable_by.clone())),
             fields: fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         }
     }
@@ -348,8 +346,4 @@ fn rendered(
     }
     object.extend(fields);
     Value::Object(object).to_string()
-}
-
-fn visible(access: &Access) -> Patterns {
-    access.readable_by.clone()
 }

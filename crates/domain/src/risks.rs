@@ -13,7 +13,7 @@ use crate::tool_calls::Risk;
 /// What is known about a call besides itself. What is not known counts as the worse of its two answers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Known<'a> {
-    /// Whether the agent has read the file in this session.
+    /// Whether the agent knows what the file holds: it has read it, or written it itself, in this session.
     pub has_read: bool,
     /// Whether the file is there, if a preview told.
     pub exists: Option<bool>,
@@ -74,7 +74,7 @@ fn of_overwriting(request: &NodeRequest, known: Known<'_>) -> Option<Reason> {
     }
     match known.exists {
         Some(false) => None,
-        Some(true) => Some(high("replaces a file that the agent has not read")),
+        Some(true) => Some(high("replaces a file that the agent has not read as it is now")),
         None => Some(high("may replace a file that the agent has not read: whether there is one is not known")),
     }
 }

@@ -15,6 +15,7 @@ use crate::participants::Participant;
 use crate::snapshots::Label;
 use crate::times::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
@@ -79,6 +80,9 @@ pub struct Judgement {
     /// What its session knew when a person was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_knew: Option<SessionKnew>,
+    /// Whether others with the right to may decide about it: not on a machine that somebody paired for themselves.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub for_deciders: bool,
 }
 
 /// How the shared context of a session stood. The whole of it is kept under this label.
@@ -110,6 +114,9 @@ pub struct Preview {
     pub no_diff: Option<String>,
     /// Where a program was found.
     pub program: Option<String>,
+    /// The files that words behind a wrapper mean, such as what `env` would start.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub starts: BTreeMap<String, String>,
     /// The folder that a program would run in, below the root.
     pub cwd: Option<String>,
     /// The names of what its environment would have.

@@ -77,6 +77,12 @@ impl Client {
         Some(Self::Socket(socket))
     }
 
+    /// Where the server at the other end of the socket is to be reached by others.
+    pub(crate) async fn address(&self) -> Option<String> {
+        let health = self.get(&Actor::default(), "/health").await.ok()?;
+        health["address"].as_str().map(str::to_owned)
+    }
+
     /// Whether a server is at the other end, and not a command that stands in for one.
     pub(crate) async fn is_of_server(&self) -> bool {
         let health = match self {

@@ -1,5 +1,6 @@
 //! `longhouse connect`: the node on a person's machine, and its connection to a house.
 
+mod answers;
 mod greetings;
 mod houses;
 mod identities;
@@ -13,15 +14,16 @@ pub(crate) use lines::object;
 pub(crate) use undoing::run as undo;
 
 use crate::cli::{Connect, Place};
-use crate::client::Refused;
 use crate::client::wire::Address;
+use crate::client::{Client, Refused};
+use answers::Answers;
 use anyhow::{Context, Result, bail};
 use axum::body::Body;
 use houses::Connection;
 use identities::Identity;
 use listening::{Listener, Pauses};
 use node::commands::Launcher;
-use node::{Daemon, Hands, News, Setup, StateDirectory, Vetoes};
+use node::{Daemon, Hands, News, Root, Setup, StateDirectory, Vetoes};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -73,19 +75,25 @@ pub(crate) async fn run(place: &Place, options: &Connect) -> Result<ExitCode> {
     if options.tui {
         screen::require_terminal()?;
     }
-    let server = place.server.clone().unwrap_or_else(|| SERVER.to_owned());
+    let server = server_of(place).await;
     let root = options.root.canonicalize().with_context(|| format!("there is no folder {}", options.root.display()))?;
-    let state = StateDirectory::open(&state_dir(options, &server, &root)?)?;
+    let state = state_dir(options, &server, &root)?;
+    // Before anything is made there.
+    Root::open(&root)?.require_outside(&state)?;
+    let state = StateDirectory::open(&state)?;
     let address = Address::new(&server, &format!("--server {server}"), place.ca_file.as_deref())?;
-    let identity = match Identity::read(&state)? {
-        Some(identity) if identity.root == root => identity,
-        Some(identity) => {
-            bail!("this state directory belongs to {}: take another --state-dir", identity.root.display())
-        }
+    let known = Identity::read(&state)?;
+    if let Some(other) = known.as_ref().filter(|known| known.root != root) {
+        bail!("this state directory belongs to {}: take another --state-dir", other.root.display());
+    }
+    // Before it pairs: a machine that could do nothing here is not to be on anybody's list.
+    let hands = open_hands(options, &root, &state)?;
+    let identity = match known {
+        Some(identity) => identity,
         None => identities::pair(&address, place, options, &root, &state).await?,
     };
+    let hands = hands.belonging_to(identity.of_node());
     let connection = Connection::new(address, identity.clone());
-    let hands = open_hands(options, &root, &state, &identity)?;
     let start = Start { place, options, server, root, state, identity, connection, hands };
     if options.tui {
         screen::run(start).await?;
@@ -100,8 +108,15 @@ async fn run_quietly(start: Start<'_>) -> Result<()> {
     let Start { options, root, state, identity, connection, hands, .. } = start;
     let greeting = greetings::greeting(&identity, &root, &hands, options);
     let tell = move |notice| lines::tell(&greeting, notice);
-    let daemon = Daemon::new(connection.clone(), hands, now, |news| lines::tell_news(&news));
-    let daemon = Arc::new(if options.ask_locally { daemon.asking(lines::ask) } else { daemon });
+    let answers = Arc::new(Answers::new(std::io::stdin(), now));
+    let asked = answers.clone();
+    let tell_news = move |news: News| match &news {
+        News::MovedOn(call) => asked.move_on(call),
+        news => lines::tell_news(news),
+    };
+    let daemon = Daemon::new(connection.clone(), hands, now, tell_news);
+    let daemon = if options.ask_locally { daemon.asking(move |question| answers.ask(question)) } else { daemon };
+    let daemon = Arc::new(daemon);
     tokio::select! {
         ended = work(&connection, &state, &daemon, tell) => ended,
         ended = tokio::signal::ctrl_c() => ended.context("cannot wait for Ctrl-C"),
@@ -132,11 +147,23 @@ fn now() -> domain::times::Timestamp {
     domain::times::Timestamp::from_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-fn open_hands(options: &Connect, root: &Path, state: &StateDirectory, identity: &Identity) -> Result<Hands> {
+/// The house that is named, else the one whose server runs in the data directory, else the usual place.
+async fn server_of(place: &Place) -> String {
+    if let Some(server) = &place.server {
+        return server.clone();
+    }
+    let beside = match Client::to_server_of(place).await {
+        Some(client) => client.address().await,
+        None => None,
+    };
+    beside.unwrap_or_else(|| SERVER.to_owned())
+}
+
+fn open_hands(options: &Connect, root: &Path, state: &StateDirectory) -> Result<Hands> {
     let Connect { read_only, no_exec, allow_network, .. } = *options;
     let launcher = (!read_only && !no_exec).then(|| Launcher::this_binary(CONFINED));
     let vetoes = Vetoes { read_only, no_exec, allow_network };
-    let identity = identity.of_node();
+    let identity = node::Identity::of_nobody();
     Ok(Hands::open(Setup { root, state, launcher, identity, vetoes, now: now() })?)
 }
 
@@ -222,7 +249,10 @@ fn is_work(data: &str) -> bool {
     let data: Value = serde_json::from_str(data).unwrap_or_default();
     match data["type"].as_str() {
         Some("TOOL_EXECUTION_SIGNAL" | "RESET") => true,
-        Some("TOOL_CALL_UPDATED") => data["status"] == "proposed",
+        // The last two end what may be asked about here.
+        Some("TOOL_CALL_UPDATED") => {
+            matches!(data["status"].as_str(), Some("proposed" | "cancelled" | "undelivered"))
+        }
         _ => false,
     }
 }

@@ -11,6 +11,7 @@ use domain::node_tools::{NodeRequest, NodeTool, SCHEMA_VERSION};
 use domain::rules::ApprovalRules;
 use domain::times::Timestamp;
 use protocol::tool_calls::ToolCall;
+use std::collections::BTreeMap;
 
 /// How much later than the end of the decision a call may come: it may have waited for this node, and clocks differ.
 const LATEST_S: u64 = 10 * 60;
@@ -23,6 +24,13 @@ pub struct Identity {
     pub user: Option<String>,
     /// The one project that it serves; none as above.
     pub project: Option<String>,
+}
+
+impl Identity {
+    /// Of a node that no house knows yet: no call is for it.
+    pub fn of_nobody() -> Self {
+        Self { node: String::new(), user: None, project: None }
+    }
 }
 
 /// What its person has ruled out when they started it, and what they have not.
@@ -52,7 +60,7 @@ pub(crate) fn check(
     vetoes: Vetoes,
     now: Timestamp,
 ) -> Result<NodeRequest, Fault> {
-    if call.node.as_deref() != Some(identity.node.as_str()) {
+    if identity.node.is_empty() || call.node.as_deref() != Some(identity.node.as_str()) {
         return Err(no("FORBIDDEN", "the call is for another node"));
     }
     if identity.user.as_ref().is_some_and(|user| *user != call.on_behalf_of) {
@@ -64,12 +72,7 @@ pub(crate) fn check(
     check_name(&call.id).map_err(|error| Fault::from(&error))?;
     let request = request_of(call)?;
     let tool = request.tool();
-    if vetoes.read_only && !tool.only_looks() {
-        return Err(no("FORBIDDEN", "this node was started with --read-only"));
-    }
-    if vetoes.no_exec && tool.is_command() {
-        return Err(no("FORBIDDEN", "this node was started with --no-exec"));
-    }
+    check_vetoes(&request, vetoes)?;
     if call.network && !tool.is_command() {
         return Err(no("FORBIDDEN", "only a command uses the network"));
     }
@@ -77,15 +80,28 @@ pub(crate) fn check(
         return Err(no("FORBIDDEN", "this node was started without --allow-network"));
     }
     if let NodeRequest::Execute(command) = &request {
-        check_command(&command.program, &command.args)?;
+        check_command(&command.program, &command.args, &BTreeMap::new())?;
     }
     check_digest(call, tool, now)?;
     Ok(request)
 }
 
-/// Refuses a program that nobody can approve.
-pub(crate) fn check_command(program: &str, args: &[String]) -> Result<(), Fault> {
-    DeniedCommands::default().check(program, args).map_err(|refusal| no("COMMAND_DENIED", refusal.message))
+/// Refuses what its person has ruled out.
+pub(crate) fn check_vetoes(request: &NodeRequest, vetoes: Vetoes) -> Result<(), Fault> {
+    let tool = request.tool();
+    if vetoes.read_only && !tool.only_looks() {
+        return Err(no("FORBIDDEN", "this node was started with --read-only"));
+    }
+    if vetoes.no_exec && tool.is_command() {
+        return Err(no("FORBIDDEN", "this node was started with --no-exec"));
+    }
+    Ok(())
+}
+
+/// Refuses a program that nobody can approve. `starts`: the files that words behind a wrapper mean.
+pub(crate) fn check_command(program: &str, args: &[String], starts: &BTreeMap<String, String>) -> Result<(), Fault> {
+    let checked = DeniedCommands::default().check_found(program, args, starts);
+    checked.map_err(|refusal| no("COMMAND_DENIED", refusal.message))
 }
 
 fn check_digest(call: &ToolCall, tool: NodeTool, now: Timestamp) -> Result<(), Fault> {

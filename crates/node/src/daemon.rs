@@ -8,6 +8,7 @@ use crate::journal::Step;
 use domain::times::Timestamp;
 use protocol::tool_calls::{AcceptCall, CallResult, ToolCall};
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -30,8 +31,15 @@ const TOLD_AGAIN_AFTER: [Duration; 4] =
 #[derive(Debug, Clone)]
 pub enum News {
     Began(ToolCall),
-    Ended { call: ToolCall, outcome: Outcome },
+    Ended {
+        call: ToolCall,
+        outcome: Outcome,
+    },
     Trouble(String),
+    /// The house lists a call no longer that is in hand here.
+    MovedOn(String),
+    /// Nothing is done here, and why; or it is again.
+    Stopped(Option<String>),
 }
 
 /// Somebody at the machine says whether a call may be made.
@@ -43,6 +51,8 @@ pub struct Daemon<H> {
     /// Calls that somebody in this process is at.
     in_hand: Mutex<HashSet<String>>,
     rung: Notify,
+    /// Whether it was told that nothing is done here.
+    told_of_stop: AtomicBool,
     clock: fn() -> Timestamp,
     tell: Box<dyn Fn(News) + Send + Sync>,
     /// Asked before everything that is more than a look.
@@ -51,8 +61,8 @@ pub struct Daemon<H> {
 
 impl<H: House> Daemon<H> {
     pub fn new(house: H, hands: Hands, clock: fn() -> Timestamp, tell: impl Fn(News) + Send + Sync + 'static) -> Self {
-        let (in_hand, rung) = (Mutex::default(), Notify::new());
-        Self { house, hands, in_hand, rung, clock, tell: Box::new(tell), ask: None }
+        let (in_hand, rung, told_of_stop) = (Mutex::default(), Notify::new(), AtomicBool::new(false));
+        Self { house, hands, in_hand, rung, told_of_stop, clock, tell: Box::new(tell), ask: None }
     }
 
     /// The same, and its person is asked here, too.
@@ -98,13 +108,21 @@ impl<H: House> Daemon<H> {
 
     /// Asks what there is, and sets about all of it.
     pub async fn look(self: &Arc<Self>) -> Result<(), HouseError> {
-        for call in self.house.open_calls().await? {
+        self.mend().await;
+        let in_hand = self.in_hand();
+        let open = self.house.open_calls().await?;
+        // What was in hand before the house was asked, and what it does not know of then.
+        for id in in_hand.into_iter().filter(|id| open.iter().all(|call| call.id != *id)) {
+            (self.tell)(News::MovedOn(id));
+        }
+        for call in open {
             if self.take(&call.id) {
                 let daemon = self.clone();
                 tokio::spawn(async move {
                     let id = call.id.clone();
                     let outcome = daemon.attend(call).await;
                     daemon.let_go(&id);
+                    daemon.mend().await;
                     if let Err(error) = outcome {
                         (daemon.tell)(News::Trouble(error.to_string()));
                     }
@@ -112,6 +130,23 @@ impl<H: House> Daemon<H> {
             }
         }
         Ok(())
+    }
+
+    /// A journal that could not be written is tried again, and whoever watches hears of both.
+    async fn mend(self: &Arc<Self>) {
+        if !self.hands.is_stopped() && !self.told_of_stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let daemon = self.clone();
+        let Ok(mended) = blocking(move || daemon.hands.mend((daemon.clock)())).await else { return };
+        let why = mended.err().map(|fault| fault.message);
+        if self.told_of_stop.swap(why.is_some(), Ordering::Relaxed) != why.is_some() {
+            (self.tell)(News::Stopped(why));
+        }
+    }
+
+    fn in_hand(&self) -> HashSet<String> {
+        self.in_hand.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn take(&self, id: &str) -> bool {
@@ -126,7 +161,7 @@ impl<H: House> Daemon<H> {
         match call.status.as_str() {
             "proposed" => {
                 let (daemon, asked) = (self.clone(), call.clone());
-                let preview = blocking(move || daemon.hands.preview(&asked)).await?;
+                let preview = blocking(move || daemon.hands.preview(&asked, (daemon.clock)())).await?;
                 match self.house.preview(&call, &preview).await {
                     // It was judged without.
                     Err(error) if error.is_final() => Ok(()),
@@ -181,7 +216,7 @@ impl<H: House> Daemon<H> {
         let Some(ask) = &self.ask else { return Ok(()) };
         // Nobody is asked about what is not done anyway, nor for longer than a decision holds.
         self.hands.check(call, (self.clock)())?;
-        match self.hands.question(call) {
+        match self.hands.question(call, (self.clock)()) {
             Some(question) if !ask(&question) => Err(Fault { code: "FORBIDDEN", message: NOBODY_SAID_YES.to_owned() }),
             _ => Ok(()),
         }
@@ -258,3 +293,6 @@ async fn blocking<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -
     let done = tokio::task::spawn_blocking(act).await;
     done.map_err(|_| HouseError::Unreachable("something went wrong inside this node; its log says what".to_owned()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,8 +41,8 @@ pub enum Error {
     Busy,
     #[error("the journal is damaged at line {line}; it is not guessed at: move it away to begin anew")]
     JournalDamaged { line: usize },
-    #[error("the journal could not be written before and is not written any more until it is opened again")]
-    JournalStopped,
+    #[error("the journal cannot be written, and what cannot be put down is not done: {0}")]
+    JournalStopped(String),
     #[error("{0}")]
     OutOfOrder(&'static str),
     #[error("nothing is kept for that call")]
@@ -79,7 +79,7 @@ impl Error {
             Self::KernelTooOld(_) => "KERNEL_TOO_OLD",
             Self::Busy => "BUSY",
             Self::JournalDamaged { .. } => "JOURNAL_DAMAGED",
-            Self::JournalStopped => "JOURNAL_STOPPED",
+            Self::JournalStopped(_) => "JOURNAL_STOPPED",
             Self::OutOfOrder(_) => "OUT_OF_ORDER",
             Self::NothingKept => "NOTHING_KEPT",
             Self::ChangedSince => "CHANGED_SINCE",

@@ -103,9 +103,7 @@ impl Hands {
     pub fn open(setup: Setup<'_>) -> Result<Self> {
         let Setup { root, state, launcher, identity, vetoes, now } = setup;
         let root = Root::open(root)?;
-        if root.encloses(state.path())? {
-            return Err(Error::InvalidArgument("the state directory lies inside the root: take another --state-dir"));
-        }
+        root.require_outside(state.path())?;
         let runner = match launcher {
             Some(launcher) => {
                 Runner::open(&root, state, launcher, Limits::default()).map_err(|error| error.to_string())
@@ -118,6 +116,12 @@ impl Hands {
         Ok(Self { files, runner, journal: Mutex::new(journal), undo: Mutex::new(undo), identity, vetoes })
     }
 
+    /// The same for another node: one that is opened before it is known to its house learns afterwards who it is.
+    #[must_use]
+    pub fn belonging_to(self, identity: Identity) -> Self {
+        Self { identity, ..self }
+    }
+
     /// What holds for commands here, or why there are none.
     pub fn commands(&self) -> std::result::Result<(Confinement, Limits), &str> {
         self.runner.as_ref().map(|runner| (runner.confinement(), runner.limits())).map_err(String::as_str)
@@ -127,17 +131,47 @@ impl Hands {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[cfg(test)]
+    pub(crate) fn with_journal<T>(&self, act: impl FnOnce(&mut Journal) -> T) -> T {
+        act(&mut self.journal())
+    }
+
+    /// Whether nothing can be put down, as far as is known.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.journal().is_stopped()
+    }
+
+    /// Goes on with the journal if that is possible again, or says why nothing is done here.
+    pub(crate) fn mend(&self, now: Timestamp) -> std::result::Result<(), Fault> {
+        self.journal().mend(now.as_ms()).map_err(|error| Fault::from(&error))
+    }
+
     /// How far a call came here, if it was ever here.
     pub(crate) fn known(&self, call: &ToolCall) -> Option<Call> {
         self.journal().call(&call.id).cloned()
     }
 
-    /// What a call would do, found out without doing it.
-    pub fn preview(&self, call: &ToolCall) -> Preview {
-        self.look(call).unwrap_or_else(|fault| {
+    /// What a call would do, found out without doing it; of what this node would not do, why.
+    pub fn preview(&self, call: &ToolCall, now: Timestamp) -> Preview {
+        let would_be_done = self.mend(now).and_then(|()| self.would_do(call));
+        would_be_done.and_then(|()| self.look(call)).unwrap_or_else(|fault| {
             let refusal = messages::Failure { code: fault.code.to_owned(), message: fault.message };
             Preview { refusal: Some(refusal), ..Preview::default() }
         })
+    }
+
+    /// What was ruled out when it was started: nobody need be asked about it.
+    fn would_do(&self, call: &ToolCall) -> std::result::Result<(), Fault> {
+        let request = checks::request_of(call)?;
+        checks::check_vetoes(&request, self.vetoes)?;
+        self.require_commands(&request)
+    }
+
+    fn require_commands(&self, request: &NodeRequest) -> std::result::Result<(), Fault> {
+        match (request, &self.runner) {
+            (NodeRequest::Execute(_), Err(why)) => Err(Fault::from(&Error::CommandsOff(why.clone()))),
+            _ => Ok(()),
+        }
     }
 
     fn look(&self, call: &ToolCall) -> std::result::Result<Preview, Fault> {
@@ -157,9 +191,9 @@ impl Hands {
             NodeRequest::Delete { path } => of_file(previews.delete(&path)),
             NodeRequest::Execute(command) => {
                 let found = previews.command(&run(&command)).map_err(|error| Fault::from(&error))?;
-                let (program, cwd) = (Some(found.program), Some(found.cwd));
-                let network = self.vetoes.allow_network;
-                Ok(Preview { program, cwd, environment: found.environment, network, ..Preview::default() })
+                let crate::CommandPreview { program, starts, cwd, environment, .. } = found;
+                let (program, cwd, network) = (Some(program), Some(cwd), self.vetoes.allow_network);
+                Ok(Preview { program, starts, cwd, environment, network, ..Preview::default() })
             }
             NodeRequest::Read { .. } | NodeRequest::List { .. } => Ok(Preview::default()),
         }
@@ -167,8 +201,8 @@ impl Hands {
 
     /// What a person at this machine is to be asked about a call: none for a look. By this node's own judgement, of what it
     /// finds itself; the server has no say in it.
-    pub(crate) fn question(&self, call: &ToolCall) -> Option<Question> {
-        let found = self.preview(call);
+    pub(crate) fn question(&self, call: &ToolCall, now: Timestamp) -> Option<Question> {
+        let found = self.preview(call, now);
         let known = Known { exists: found.exists, resolved: found.path.as_deref(), ..Known::default() };
         let (risk, reasons) = match checks::request_of(call) {
             Ok(request) => {
@@ -195,9 +229,7 @@ impl Hands {
     pub(crate) fn intend(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<(), Outcome> {
         let refused = |fault: Fault| Outcome::refused(fault);
         let request = self.check(call, now).map_err(refused)?;
-        if let (NodeRequest::Execute(_), Err(why)) = (&request, &self.runner) {
-            return Err(Outcome::refused(Fault::from(&Error::CommandsOff(why.clone()))));
-        }
+        self.require_commands(&request).map_err(refused)?;
         self.is_as_shown(call, &request).map_err(refused)?;
         let intent = self.journal().intent(&call.id, call.attempt, &call.tool, now.as_ms());
         intent.map_err(|error| Outcome::refused(Fault::from(&error)))
@@ -205,15 +237,30 @@ impl Hands {
 
     /// Whether a change or a command would still do what its person was shown.
     fn is_as_shown(&self, call: &ToolCall, request: &NodeRequest) -> std::result::Result<(), Fault> {
-        let Some(shown) = call.preview.as_ref().filter(|_| !request.tool().only_looks()) else { return Ok(()) };
+        if request.tool().only_looks() {
+            return Ok(());
+        }
+        let shown = call.preview.as_ref();
+        if shown.is_none() && !request.tool().is_command() {
+            return Ok(());
+        }
         let present = self.look(call)?;
         if let (NodeRequest::Execute(command), Some(found)) = (request, &present.program) {
             // A harmless name may be a link to another program.
-            checks::check_command(found, &command.args)?;
+            checks::check_command(found, &command.args, &present.starts)?;
         }
-        let Preview { path, base_sha256, program, cwd, environment, .. } = shown;
-        let is_same = (path, base_sha256, program, cwd, environment)
-            == (&present.path, &present.base_sha256, &present.program, &present.cwd, &present.environment);
+        let is_same = shown.is_none_or(|shown| {
+            let Preview { path, base_sha256, program, starts, cwd, environment, .. } = shown;
+            (path, base_sha256, program, starts, cwd, environment)
+                == (
+                    &present.path,
+                    &present.base_sha256,
+                    &present.program,
+                    &present.starts,
+                    &present.cwd,
+                    &present.environment,
+                )
+        });
         if is_same { Ok(()) } else { Err(checks::stale("what is there now is not what was shown")) }
     }
 

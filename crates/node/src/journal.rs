@@ -6,6 +6,10 @@
 
 mod compaction;
 mod lines;
+mod mending;
+
+#[cfg(test)]
+pub(crate) use mending::tests::FullDisk;
 
 use crate::directories::{self, StateDirectory};
 use crate::files::Files;
@@ -82,8 +86,8 @@ pub struct Journal {
     limit_bytes: u64,
     /// How long it may become before it is looked through.
     looked_through_from_bytes: u64,
-    /// A write that failed may have left anything behind: what follows it could not be read again.
-    stopped: bool,
+    /// Why a write failed. It may have left anything behind, and what follows it could not be read again.
+    stopped: Option<String>,
     state: StateDirectory,
 }
 
@@ -124,7 +128,7 @@ impl Journal {
         let cut = file.set_len(length_bytes).and_then(|()| file.sync_all());
         cut.map_err(Error::io("dropping a torn record"))?;
         let looked_through_from_bytes = limit_bytes;
-        let (stopped, state) = (false, state.clone());
+        let (stopped, state) = (None, state.clone());
         Ok(Self { file, length_bytes, chain, calls, limit_bytes, looked_through_from_bytes, stopped, state })
     }
 
@@ -161,28 +165,37 @@ impl Journal {
     }
 
     fn append(&mut self, record: &Record) -> Result<()> {
-        if self.stopped {
-            return Err(Error::JournalStopped);
-        }
         let mut checked =
             self.calls.get(record.call()).cloned().into_iter().map(|call| (call.id.clone(), call)).collect();
         apply(&mut checked, record.clone())?;
+        let written = self.mend(record.at_ms()).and_then(|()| self.write(record));
+        // What has happened is known here, also if it could not be put down: mending puts it down.
+        if written.is_ok() || record.has_happened() {
+            // One by one: `append` would build the whole map anew.
+            self.calls.extend(checked);
+        }
+        written?;
+        self.compact_if_large(record.at_ms());
+        Ok(())
+    }
+
+    fn write(&mut self, record: &Record) -> Result<()> {
         let (chain, line) = self.chain.next(record)?;
-        self.stopped = true;
         let written = self.file.seek(SeekFrom::Start(self.length_bytes));
         let written = written.and_then(|_| self.file.write_all(&line)).and_then(|()| self.file.sync_data());
-        written.map_err(Error::io("writing the journal"))?;
-        self.stopped = false;
+        written.map_err(|error| self.stop(&error))?;
         self.length_bytes += line.len() as u64;
         self.chain = chain;
-        // One by one: `append` would build the whole map anew.
-        self.calls.extend(checked);
-        self.compact_if_large(record.at_ms());
         Ok(())
     }
 }
 
 impl Record {
+    /// Whether it says what was done, and not what is about to be.
+    fn has_happened(&self) -> bool {
+        matches!(self, Self::Ended { .. } | Self::Told { .. })
+    }
+
     fn call(&self) -> &str {
         match self {
             Self::Intent { call, .. }

@@ -6,8 +6,12 @@ use crate::files::{EditFile, Files, WriteFile, WriteMode, edited, text_of};
 use crate::hashes::{self, Hasher};
 use crate::roots::steps_back;
 use crate::{Error, Result, Sha256};
+use domain::commands::files_behind;
+use rustix::fd::AsRawFd;
 use serde::Serialize;
 use similar::TextDiff;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Longer texts are not compared; the diff of longer ones would not be read either.
@@ -40,6 +44,8 @@ pub struct Diff {
 pub struct CommandPreview {
     /// The file that would be executed.
     pub program: String,
+    /// The files that words behind a wrapper mean.
+    pub starts: BTreeMap<String, String>,
     pub args: Vec<String>,
     pub cwd: String,
     pub environment: Vec<String>,
@@ -96,12 +102,16 @@ impl<'a> Previews<'a> {
 
     pub fn command(&self, request: &RunCommand) -> Result<CommandPreview> {
         request.check()?;
-        let program = Programs::system().find(&request.program, self.files.root())?;
+        let programs = Programs::system();
+        let program = programs.find(&request.program, self.files.root())?;
         let cwd = request.cwd.as_deref().unwrap_or(".");
-        self.files.directory(cwd)?;
+        // By its handle, as everything in the root.
+        let folder = self.files.directory(cwd)?;
+        let by_handle = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+        let starts = files_behind(&request.program, &request.args, |word| programs.behind(word, &by_handle));
         let program = program.path.to_str().ok_or(Error::ProgramRefused)?.to_owned();
         let cwd = self.files.root().relative(cwd)?;
-        Ok(CommandPreview { program, args: request.args.clone(), cwd, environment: environment_names() })
+        Ok(CommandPreview { program, starts, args: request.args.clone(), cwd, environment: environment_names() })
     }
 }
 

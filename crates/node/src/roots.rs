@@ -61,6 +61,20 @@ impl Root {
         Ok(self.below(&path)?.is_some())
     }
 
+    /// Refuses a state directory inside the root, also one that is not there yet: what the node relies on must not be within
+    /// reach of what it does.
+    pub fn require_outside(&self, state: &Path) -> Result<()> {
+        if self.path.parent().is_none() {
+            return Err(Error::InvalidArgument("the root is the whole machine: take a folder as --root"));
+        }
+        let state = std::path::absolute(state).map_err(Error::io("looking at the state directory"))?;
+        let existing = state.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
+        if self.encloses(existing)? {
+            return Err(Error::InvalidArgument("the state directory lies inside the root: take another --state-dir"));
+        }
+        Ok(())
+    }
+
     /// The form of a path, as far as it can be judged without opening anything, relative to the root.
     pub(crate) fn relative(&self, given: &str) -> Result<String> {
         if given.is_empty() {

@@ -16,6 +16,9 @@ pub struct Health {
     pub status: Status,
     pub version: String,
     pub checks: Vec<Check>,
+    /// Where it is reached by others; told on its own machine only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]

@@ -5,6 +5,7 @@ use domain::times::Timestamp;
 use domain::tool_calls as words;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// What is to be done, on whose behalf and where.
@@ -57,6 +58,9 @@ pub struct Preview {
     pub no_diff: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
+    /// The files that words behind a wrapper mean, such as what `env` would start; outside of the system only their names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub starts: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -176,13 +180,14 @@ impl From<words::Preview> for Preview {
             diff_cut,
             no_diff,
             program,
+            starts,
             cwd,
             environment,
             network,
             refusal,
         } = preview;
         let refusal = refusal.map(Into::into);
-        Self { exists, path, base_sha256, diff, diff_cut, no_diff, program, cwd, environment, network, refusal }
+        Self { exists, path, base_sha256, diff, diff_cut, no_diff, program, starts, cwd, environment, network, refusal }
     }
 }
 
@@ -196,6 +201,7 @@ impl Preview {
             diff: seen(&self.diff),
             no_diff: seen(&self.no_diff),
             program: seen(&self.program),
+            starts: self.starts.iter().map(|(word, file)| (shown(word), shown(file))).collect(),
             cwd: seen(&self.cwd),
             environment: self.environment.iter().map(|name| shown(name)).collect(),
             ..self.clone()

@@ -99,9 +99,9 @@ pub async fn authenticate(house: &House, text: &str) -> Result<Arc<SignedIn>> {
 }
 
 /// Whether somebody let in earlier may still be here, and as what.
-pub(crate) async fn check_again(house: &House, signed_in: &SignedIn) -> Result<()> {
-    let Some(id) = &signed_in.token else { return Ok(()) };
-    house.store().read(LookUp { id: id.clone(), now: house.now() }).await.map(|_| ())
+pub(crate) async fn check_again(house: &House, signed_in: &SignedIn) -> Result<Role> {
+    let Some(id) = &signed_in.token else { return Ok(signed_in.caller.role.clone()) };
+    Ok(house.store().read(LookUp { id: id.clone(), now: house.now() }).await?.1.role)
 }
 
 /// As whom a command on the house's own machine acts.

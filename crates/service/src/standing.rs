@@ -2,6 +2,7 @@
 
 use crate::authority::{self, SignedIn};
 use crate::{House, Result};
+use domain::roles::Role;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -45,8 +46,8 @@ impl Standing {
     }
 }
 
-/// Somebody's rights shrank: is this caller still welcome?
-pub(crate) async fn check(house: &House, signed_in: &SignedIn) -> Result<()> {
+/// Somebody's rights shrank: is this caller still welcome, and in which role?
+pub(crate) async fn check(house: &House, signed_in: &SignedIn) -> Result<Role> {
     if house.authority().is_closing() {
         return Err(store::Error::Unavailable("the house is closing".into()).into());
     }

@@ -10,14 +10,15 @@ use crate::authority::SignedIn;
 use crate::projects::{self, ProjectRef};
 use crate::sessions::{Get, SessionRef};
 use crate::users::Memberships;
-use crate::{Ctx, House, Result, standing};
+use crate::{Ctx, House, Result, rules, standing};
 use domain::Refusal;
 use domain::callers::Credential;
-use domain::events::{RecordedEvent, StreamId, Whisper};
+use domain::events::{RecordedEvent, Sight, StreamId, Whisper};
 use domain::ids::{SessionId, UserId, WorkspaceId};
 use domain::items::ItemScope;
 use domain::keys::KeySelection;
 use domain::projects::Project;
+use domain::roles::Role;
 use domain::sessions::Session;
 use domain::times::Timestamp;
 use logs::{HouseBounds, ItemBounds, OwnScope, ProjectLog, SessionBounds, StreamLog, UserLog};
@@ -91,6 +92,9 @@ pub struct EventStream {
     caught_up: bool,
     ready: VecDeque<Item>,
     rights: watch::Receiver<u64>,
+    /// The reader's role as it was found last, and whether it decides about calls of others by the rules in force.
+    role: Role,
+    decides_for_others: bool,
 }
 
 /// The events of one session.
@@ -199,7 +203,20 @@ impl Opened<'_> {
     fn stream(self, source: Source, cursor: u64, reset: Option<Item>) -> EventStream {
         let Self { ctx, signed_in, selection, rights } = self;
         let (house, ready) = (ctx.house.clone(), reset.into_iter().collect());
-        EventStream { house, signed_in, source, selection, cursor, seen: 0, caught_up: false, ready, rights }
+        let role = signed_in.caller.role.clone();
+        EventStream {
+            house,
+            signed_in,
+            source,
+            selection,
+            cursor,
+            seen: 0,
+            caught_up: false,
+            ready,
+            rights,
+            role,
+            decides_for_others: false,
+        }
     }
 }
 
@@ -286,22 +303,32 @@ impl EventStream {
 
     fn show(&mut self, id: u64, event: Arc<RecordedEvent>) {
         self.seen = self.seen.max(event.seq);
-        let wanted = event.key.as_ref().is_none_or(|key| self.selection.admits(key));
-        if wanted && self.concerns(&event) {
-            self.ready.push_back(Item::Event { id, event });
+        if event.key.as_ref().is_some_and(|key| !self.selection.admits(key)) {
+            return;
+        }
+        let has_numbers = matches!(self.source, Source::Stream { .. });
+        match event.sight(&self.signed_in.caller, self.decides_for_others) {
+            Sight::Whole => self.ready.push_back(Item::Event { id, event }),
+            Sight::Trace if has_numbers => {
+                self.ready.push_back(Item::Event { id, event: Arc::new(event.trace()) });
+            }
+            Sight::Trace | Sight::Nothing => {}
         }
     }
 
-    fn concerns(&self, event: &RecordedEvent) -> bool {
-        let caller = &self.signed_in.caller;
-        match &caller.credential {
-            Credential::Node { workspace, node } => event.workspace == *workspace && event.is_for_node(node),
-            _ => event.is_visible_to(&caller.participant),
+    /// What was ready for somebody who decided for others is not shown whole to somebody who does not any more.
+    fn look_again_at_what_is_ready(&mut self) {
+        for item in std::mem::take(&mut self.ready) {
+            match item {
+                Item::Event { id, event } => self.show(id, event),
+                other => self.ready.push_back(other),
+            }
         }
     }
 
     /// Reads what the log has beyond the cursor; answers whether there was anything.
     async fn read_log(&mut self) -> Result<bool> {
+        self.decides_for_others = rules::in_force(&self.house).await?.may_approve(&self.role);
         let (store, after) = (self.house.store(), self.cursor);
         let (found, is_numbered) = match &self.source {
             Source::Stream { workspace, stream, .. } => {
@@ -346,7 +373,9 @@ impl EventStream {
 
     /// Somebody's rights shrank: maybe this reader's.
     async fn check_rights(&mut self) -> Result<()> {
-        standing::check(&self.house, &self.signed_in).await?;
+        self.role = standing::check(&self.house, &self.signed_in).await?;
+        self.decides_for_others = rules::in_force(&self.house).await?.may_approve(&self.role);
+        self.look_again_at_what_is_ready();
         let (store, caller) = (self.house.store(), self.signed_in.caller.clone());
         match &mut self.source {
             Source::Stream { workspace, of: Numbered::Session { id, uid }, .. } => {

@@ -4,6 +4,7 @@ mod asking;
 mod deadlines;
 mod delivering;
 mod judging;
+mod knowing;
 mod moves;
 mod offering;
 mod own_calls;
@@ -44,7 +45,7 @@ fn is_little(fields: &Map<String, Value>) -> bool {
     fields.values().map(size).sum::<usize>() <= LITTLE_BYTES
 }
 
-/// A call, as those see it whom it concerns: the person it is made for. Others of the project see that it is, not what.
+/// A call, as those see it whom it concerns: the person it is made for.
 pub async fn get(ctx: &Ctx, project: ProjectRef, id: &str) -> Result<ToolCall> {
     ctx.caller.require_person_or_agent()?;
     let id = ToolCallId::parse(id)?;

@@ -255,6 +255,29 @@ impl ToolCalls<'_> {
         rows.into_iter().map(read).collect()
     }
 
+    /// The newest calls of such a kind whose result may have this hash. Only of tools whose results are small.
+    pub async fn completed_with_hash(
+        &mut self,
+        session: &SessionId,
+        (agent, tool): (&AgentId, &str),
+        sha256: &str,
+        limit: u64,
+    ) -> Result<Vec<ToolCallId>> {
+        // What a node calls a hash may hold anything: whoever asks compares the results again.
+        let pattern = format!("%\"sha256\":\"{sha256}\"%");
+        let rows = self
+            .tx
+            .query(
+                "SELECT id FROM tool_calls
+                  WHERE workspace = $1 AND session = $2 AND agent = $3 AND tool = $4 AND status = 'completed'
+                    AND result LIKE $5
+                  ORDER BY id DESC LIMIT $6",
+                params![self.workspace.as_str(), session.as_str(), agent.as_str(), tool, pattern.as_str(), limit],
+            )
+            .await?;
+        rows.into_iter().map(|mut row| Ok(ToolCallId::from_trusted(row.text()?))).collect()
+    }
+
     /// Removes the calls of a session that goes.
     pub async fn delete_of_session(&mut self, session: &SessionId) -> Result<u64> {
         self.tx

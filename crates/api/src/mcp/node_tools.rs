@@ -5,9 +5,11 @@
 
 use super::answers::tool_result;
 use super::askers::{Asker, text};
+use super::sessions::Presence;
 use super::tasks;
 use super::tools::described;
 use crate::messages::{WAIT_LONGEST_S, wait};
+use axum::http::request::Parts;
 use domain::node_tools::{CALL_STATUS, NodeTool};
 use domain::tool_calls::{CallStatus, ToolCall};
 use domain::{Code, Refusal, tool_schemas};
@@ -167,7 +169,18 @@ impl Wait<'_> {
         tokio::select! {
             call = self.follow(longest) => call.map(Some),
             () = self.asked.ct.cancelled() => Ok(None),
+            () = self.client_gone() => Ok(None),
             () = standing.over() => Ok(None),
+        }
+    }
+
+    /// To clients with a session the end of one connection is no end: they may come back on another. Those without are
+    /// cancelled with theirs.
+    async fn client_gone(&self) {
+        let parts = self.asked.extensions.get::<Parts>();
+        match parts.and_then(|parts| parts.extensions.get::<Presence>()) {
+            Some(presence) => presence.over().await,
+            None => std::future::pending().await,
         }
     }
 

@@ -21,6 +21,9 @@ const MOST_OF_ONE_USER: usize = 100;
 /// Many clients never say that they are done.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// A client that was cut off comes back sooner, to hear on another stream what it missed.
+const LEFT_AFTER: Duration = Duration::from_secs(15);
+const LEFT_LOOKED_AT_EVERY: Duration = Duration::from_secs(5);
 
 /// What the SDK keeps its sessions in.
 pub(super) fn manager() -> LocalSessionManager {
@@ -153,6 +156,11 @@ impl Sessions {
         self.lock().get(id).is_none_or(|session| session.visits == 0 && session.last_used.elapsed() >= IDLE)
     }
 
+    /// Whether nobody is there who could hear an answer: no request is under way, and no stream open.
+    fn is_left(&self, id: &str) -> bool {
+        self.lock().get(id).is_none_or(|session| session.visits == 0 && session.last_used.elapsed() >= LEFT_AFTER)
+    }
+
     async fn end(&self, id: &str) {
         if let Err(error) = self.manager.close_session(&id.into()).await {
             tracing::debug!(%error, "an MCP session had ended already");
@@ -166,7 +174,27 @@ pub(super) struct Visit {
     id: String,
 }
 
+/// Travels beside a request in a session, for what waits there.
+#[derive(Clone)]
+pub(super) struct Presence {
+    sessions: Arc<Sessions>,
+    id: String,
+}
+
+impl Presence {
+    /// Comes back when the client has gone without a word, or has ended the session.
+    pub(super) async fn over(&self) {
+        while !self.sessions.is_left(&self.id) {
+            tokio::time::sleep(LEFT_LOOKED_AT_EVERY).await;
+        }
+    }
+}
+
 impl Visit {
+    pub(super) fn presence(&self) -> Presence {
+        Presence { sessions: self.sessions.clone(), id: self.id.clone() }
+    }
+
     /// The client has ended the session.
     pub(super) fn forget(self) {
         self.sessions.lock().remove(&self.id);
@@ -211,6 +239,29 @@ mod tests {
         let refused = sessions.take_in("one more", of(9999)).unwrap_err();
         assert_eq!(refused.code, Code::QueueFull);
         assert_eq!(sessions.lock().len(), MOST);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_has_gone_when_neither_its_request_nor_another_stream_is_open_for_a_while() {
+        let sessions = sessions();
+        let owner = of(1).owner;
+        sessions.take_in("a", of(1)).unwrap();
+        let asked = sessions.visit("a", &owner).unwrap();
+        let (presence, begun) = (asked.presence(), Instant::now());
+        let is_over = |longest| tokio::time::timeout(longest, presence.over());
+        assert!(is_over(10 * LEFT_AFTER).await.is_err(), "the request is under way");
+        let stream = sessions.visit("a", &owner);
+        drop(asked);
+        assert!(is_over(10 * LEFT_AFTER).await.is_err(), "it can be heard on the stream of the session");
+        drop(stream);
+        assert!(is_over(LEFT_AFTER / 2).await.is_err(), "it may come back");
+        let back = sessions.visit("a", &owner);
+        assert!(is_over(10 * LEFT_AFTER).await.is_err(), "it is back");
+        drop(back);
+        assert!(is_over(2 * LEFT_AFTER).await.is_ok());
+        assert!(begun.elapsed() > 30 * LEFT_AFTER);
+        sessions.visit("a", &owner).unwrap().forget();
+        assert!(is_over(Duration::from_millis(1)).await.is_ok(), "it has ended the session");
     }
 
     #[tokio::test(start_paused = true)]

@@ -4,10 +4,12 @@
 mod approvals;
 mod cards;
 mod deadlines;
+mod knowing;
 mod lives;
 mod nodes_word;
 mod rights;
 mod settings;
+mod streams;
 mod turns;
 
 use serde_json::{Value, json};

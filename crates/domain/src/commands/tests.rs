@@ -171,6 +171,42 @@ fn a_wrapper_hides_nothing() {
 }
 
 #[test]
+fn a_link_behind_a_wrapper_counts_by_the_file_that_it_means() {
+    let links =
+        [("box", "/usr/bin/docker"), ("wrap", "/usr/bin/env"), ("./mine", "podman"), ("shell", "/usr/bin/dash")];
+    let find = |word: &str| links.iter().find(|(name, _)| *name == word).map(|(_, file)| (*file).to_owned());
+    let denied = DeniedCommands::with_extra(["docker", "podman"]);
+    for (line, expected) in [
+        ("env box ps", Some("docker")),
+        ("env -i A=b nice -n 5 box", Some("docker")),
+        ("env wrap box", Some("docker")),
+        ("wrap box", Some("docker")),
+        ("timeout 5 ./mine ps", Some("podman")),
+        ("find . -exec box {} ;", Some("docker")),
+        ("env shell -c ls", Some("sh")),
+        ("env shell script", None),
+        ("env wrap", None),
+        ("echo box", None),
+        ("env echo box", None),
+    ] {
+        let (program, args) = words(line);
+        let files = files_behind(&program, &args, find);
+        // The program itself is asked about by both its names, as everywhere.
+        let found = find(&program).unwrap_or_else(|| program.clone());
+        let refused = [&program, &found].into_iter().find_map(|name| denied.check_found(name, &args, &files).err());
+        let listed = refused.map(|refusal| refusal.details["program"].as_str().unwrap().to_owned());
+        assert_eq!(listed.as_deref().map(|listed| listed.replace("dash", "sh")).as_deref(), expected, "{line}");
+        assert_eq!(denied.check(&program, &args), Ok(()), "by its name it is harmless: {line}");
+    }
+    let (program, args) = words("env wrap box");
+    let files = files_behind(&program, &args, find);
+    let expected = [("box", "/usr/bin/docker"), ("wrap", "/usr/bin/env")];
+    assert_eq!(files, expected.map(|(word, file)| (word.to_owned(), file.to_owned())).into());
+    let many: Vec<String> = (0..1_000).map(|number| format!("w{number}")).collect();
+    assert!(files_behind("env", &many, |_| Some("/usr/bin/env".to_owned())).len() <= FILES_MOST);
+}
+
+#[test]
 fn ordinary_commands_pass_whatever_words_they_have() {
     for line in [
         "ls -la",

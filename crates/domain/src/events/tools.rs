@@ -1,9 +1,9 @@
 //! Events about nodes and what is done on them. Ids and states, never arguments or results.
 
-use super::{Event, EventKind};
+use super::{Event, EventKind, Readers};
 use crate::approvals::Approval;
 use crate::nodes::{Node, Serves};
-use crate::participants::{Participant, Patterns};
+use crate::participants::Participant;
 use crate::times::Timestamp;
 use crate::tool_calls::ToolCall;
 use serde_json::{Value, json};
@@ -18,9 +18,11 @@ impl Event {
         };
         let fields = [("node", json!(node.id)), ("name", json!(node.name)), ("user", json!(node.user))];
         // Somebody's own machine is nobody else's business.
-        let readable_by = project.map(|_| Patterns::only(&Participant::of_user(&node.user)));
+        let readable_by = project.map(|_| Readers::only(&Participant::of_user(&node.user)));
         Self { readable_by, ..Self::plain(kind, at, project, None, fields) }
     }
+
+    /// Every event about a call is made here, and so for nobody but those whom the call concerns.
     fn about_call(
         kind: EventKind,
         call: &ToolCall,
@@ -34,7 +36,8 @@ impl Event {
             ("agent", json!(origin.agent.name)),
             ("on_behalf_of", json!(origin.user)),
         ];
-        Self::plain(kind, at, Some(&origin.project), origin.session.as_ref(), fields.into_iter().chain(own))
+        let told = Self::plain(kind, at, Some(&origin.project), origin.session.as_ref(), fields.into_iter().chain(own));
+        Self { readable_by: Some(Readers::of_call(kind, call)), ..told }
     }
 
     /// A call that has come into the state it is in.

@@ -81,6 +81,12 @@ fn each_call_has_the_risk_that_is_written_down_for_it() {
         (edit("longhouse.yaml"), KNOWN, High),
         (write("longhouse-data/x"), NEW, High),
         (write(".env.local"), NEW, High),
+        (read("CLAUDE.md"), KNOWN, Low),
+        (read(".claude/settings.json"), KNOWN, Low),
+        (write("AGENTS.md"), KNOWN, High),
+        (write(".mcp.json"), NEW, High),
+        (edit("sub/.claude/settings.json"), KNOWN, High),
+        (append("Claude.md"), KNOWN, High),
         (delete("a"), KNOWN, High),
         (command(&[]), KNOWN, High),
         (command(&["--help"]), KNOWN, High),
@@ -171,7 +177,7 @@ fn reasons_name_what_triggered_them_and_the_heaviest_comes_first() {
     assert_eq!(
         assess(&write(".git/hooks/pre-commit"), UNREAD).reasons,
         [
-            "replaces a file that the agent has not read",
+            "replaces a file that the agent has not read as it is now",
             "`.git` is protected: it decides what a repository holds and runs",
             "writes a file"
         ]

@@ -176,6 +176,7 @@ mod tests {
             network: false,
             preview: None,
             session_knew: None,
+            for_deciders: false,
         }
     }
 

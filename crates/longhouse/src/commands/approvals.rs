@@ -111,6 +111,10 @@ fn whole(asked: &Value) -> String {
     for (field, of_preview) in [("leads_to", "path"), ("cwd", "cwd"), ("replaces_sha256", "base_sha256")] {
         told[field] = told["preview"][of_preview].take();
     }
+    let starts = told["preview"]["starts"].as_object().into_iter().flatten();
+    let starts: Vec<String> =
+        starts.map(|(word, file)| format!("{word}: {}", file.as_str().unwrap_or_default())).collect();
+    told["starts"] = starts.join(", ").into();
     told["environment"] = texts(&told["preview"]["environment"]).into();
     let fields = [
         "id",
@@ -123,6 +127,7 @@ fn whole(asked: &Value) -> String {
         "session",
         "node",
         "program",
+        "starts",
         "cwd",
         "environment",
         "leads_to",

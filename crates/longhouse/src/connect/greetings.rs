@@ -38,7 +38,8 @@ fn confined(confinement: Confinement, limits: Limits, allow_network: bool) -> [S
              and times of your other files are not kept from them"
         ),
         format!(
-            "limits of a command: {} s of processor, {} GiB of memory, {} GiB in a file, {} processes{processes}",
+            "limits of a command: {} s of processor and {} GiB of memory for each of its processes, not for all of them \
+             together; {} GiB in a file; {} processes{processes}",
             limits.processor_s,
             gib(limits.memory_bytes),
             gib(limits.file_bytes),
@@ -59,7 +60,9 @@ mod tests {
         };
         let whole = said(true, true, true);
         assert!(whole.contains("Landlock 5") && whole.contains("no network (Landlock 5"), "{whole}");
-        assert!(whole.contains("300 s of processor, 2 GiB of memory, 1 GiB in a file, 256 processes"), "{whole}");
+        let limits = "300 s of processor and 2 GiB of memory for each of its processes, not for all of them together; 1 GiB \
+                      in a file; 256 processes";
+        assert!(whole.contains(limits), "{whole}");
         for (told, missing) in [
             (said(false, true, true), "no rules for TCP"),
             (said(true, false, true), "cannot keep them inside"),

@@ -28,7 +28,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 #[cfg(test)]
-pub(super) use models::tests::asked_here;
+pub(super) use models::tests::{NOW as ASKED_AT_MS, asked_here};
 
 const DRAWN_EVERY: Duration = Duration::from_secs(1);
 
@@ -56,7 +56,11 @@ pub(super) async fn run(start: Start<'_>) -> Result<()> {
     let (tell, events) = unbounded_channel();
     let questions = Questions::new(tell.clone(), now);
     let news = tell.clone();
-    let tell_news = move |news_of: News| drop(news.send(Event::Notice(Notice::News(Box::new(news_of)))));
+    let asked = questions.clone();
+    let tell_news = move |news_of: News| match news_of {
+        News::MovedOn(call) => asked.move_on(&call),
+        news_of => drop(news.send(Event::Notice(Notice::News(Box::new(news_of))))),
+    };
     let daemon = Daemon::new(connection.clone(), hands, now, tell_news);
     let asking = questions.clone();
     let daemon = if options.ask_locally { daemon.asking(move |question| asking.ask(question)) } else { daemon };

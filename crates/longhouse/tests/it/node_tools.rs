@@ -68,3 +68,31 @@ fn beside_its_server_an_agent_is_shown_the_same_tools() {
     }
     agent.ends();
 }
+
+#[test]
+fn a_client_that_dies_or_whose_input_ends_leaves_nothing_for_a_person_to_decide() {
+    let (scene, server) = Scene::new(None);
+    let _node = scene.connect(&[]);
+    until("the node is there", &scene, || scene.is_online());
+    let token = token(&scene);
+    let waiting = |version, path: &str| {
+        let mut agent = Agent::remote(&server.url, &token, version);
+        let message = agent.message("tools/call", call("tool_write_file", &json!({"path": path, "content": "x"})));
+        agent.send(&message);
+        while !agent.line()["params"]["message"].as_str().is_some_and(|said| said.starts_with("waiting_approval: ")) {}
+        agent
+    };
+    let dying = [waiting(NEW, "a"), waiting(OLD[0], "b")];
+    let leaving = [waiting(NEW, "c"), waiting(OLD[0], "d")];
+    let pending = || scene.door().get("/my/approvals?status=pending").unwrap()["items"].as_array().unwrap().len();
+    assert_eq!(pending(), 4);
+    // Killed, as a machine kills what it has no room for.
+    drop(dying);
+    let ending = leaving.map(|agent| std::thread::spawn(|| agent.ends()));
+    ending.into_iter().for_each(|ended| ended.join().unwrap());
+    until("nobody is asked any more", &scene, || pending() == 0);
+    let calls = scene.door().get("/my/projects/alpha/tools").unwrap();
+    let ends: Vec<&Value> = calls["items"].as_array().unwrap().iter().map(|call| &call["status"]).collect();
+    assert_eq!(ends, ["cancelled"; 4]);
+    assert_eq!(server.terminate(), Some(0));
+}

@@ -208,10 +208,8 @@ fn what_a_node_was_told_not_to_do_it_does_not_whoever_agrees() {
     ] {
         let call = scene.execute(tool, &params, 0).unwrap();
         let id = call["id"].as_str().unwrap().to_owned();
-        until("it is refused", &scene, || {
-            scene.approve_all();
-            scene.call(&id).is_some_and(|call| call["status"] == "refused")
-        });
+        until("nobody is asked", &scene, || scene.call(&id).is_some_and(|call| call["status"] == "denied"));
+        assert_eq!(scene.call(&id).unwrap()["approval_id"], json!(null), "{tool}");
         assert!(scene.call(&id).unwrap()["reason"]["message"].as_str().unwrap().contains("--read-only"), "{tool}");
     }
     assert_eq!(std::fs::read_to_string(scene.root().join("a")).unwrap(), "old");
@@ -274,6 +272,48 @@ fn at_its_start_a_node_says_what_may_happen_here() {
         until(told, &scene, || scene.said().contains(told));
         drop(node);
     }
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
+fn a_folder_that_would_be_refused_is_refused_before_the_machine_is_on_anybodys_list() {
+    let (scene, server) = Scene::new(None);
+    let (root, outside) = (scene.root(), scene.folder.path().join("state"));
+    std::fs::write(root.join("file"), "").unwrap();
+    std::fs::create_dir(root.join("old-state")).unwrap();
+    let whole_machine = Path::new("/").to_owned();
+    for (root, state, expected) in [
+        (whole_machine, outside.clone(), "the root is the whole machine"),
+        (root.join("missing"), outside.clone(), "there is no folder"),
+        (root.join("file"), outside, "opening the root"),
+        (root.clone(), root.join("old-state"), "the state directory lies inside the root"),
+        (root.clone(), root.join("new/state"), "the state directory lies inside the root"),
+    ] {
+        let mut command = Command::new(LONGHOUSE);
+        command.args(["connect", "--server", &format!("http://{}", scene.address), "--project", "alpha"]);
+        command.arg("--token-file").arg(scene.folder.path().join("token"));
+        let refused = command.arg("--root").arg(&root).arg("--state-dir").arg(&state).output().unwrap();
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && told.contains(expected), "{root:?} {state:?}: {told}");
+        assert_eq!(scene.door().get("/nodes").unwrap()["items"], json!([]), "{root:?} {state:?}");
+    }
+    assert!(!root.join("new").exists());
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
+fn beside_its_server_a_node_finds_the_address_by_itself() {
+    let (scene, server) = Scene::new(None);
+    let mut command = Command::new(LONGHOUSE);
+    command.env_remove("LONGHOUSE_SERVER").args(["connect", "--project", "alpha"]);
+    command.arg("--data-dir").arg(scene.folder.path().join("data"));
+    command.arg("--token-file").arg(scene.folder.path().join("token"));
+    command.arg("--root").arg(scene.root()).arg("--state-dir").arg(scene.folder.path().join("state"));
+    let node = Node(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    until("the node is there", &scene, || scene.is_online());
+    drop(node);
+    let health = scene.door().get("/health").unwrap();
+    assert_eq!(health.get("address"), None, "over the network nobody is told: {health}");
     assert_eq!(server.terminate(), Some(0));
 }
 

@@ -45,6 +45,9 @@ fn write_for_ever(folder: &Path) -> node::Result<()> {
     Ok(())
 }
 
+/// How often what the disk did not take is tried again.
+const TRIES: usize = 3;
+
 /// A call each day for a month. What is said was acknowledged.
 fn keep_a_journal(folder: &Path) -> node::Result<()> {
     let state = StateDirectory::open(&folder.join("state"))?;
@@ -55,17 +58,35 @@ fn keep_a_journal(folder: &Path) -> node::Result<()> {
     };
     for day in 0..30 {
         let (call, now_ms) = (format!("call_{day}"), day * DAY_MS);
-        journal.intent(&call, 1, "tool_write_file", now_ms)?;
+        persistently(&mut journal, now_ms, |journal| journal.intent(&call, 1, "tool_write_file", now_ms))?;
         say(day, "intended");
-        journal.begun(&call, 1, None, now_ms)?;
+        persistently(&mut journal, now_ms, |journal| journal.begun(&call, 1, None, now_ms))?;
         say(day, "begun");
         // One is never heard of again.
         if day % 20 != 3 {
-            journal.ended(&call, 1, Some("x".repeat(300).into()), now_ms)?;
+            let result = || Some("x".repeat(300).into());
+            persistently(&mut journal, now_ms, |journal| journal.ended(&call, 1, result(), now_ms))?;
             say(day, "ended");
-            journal.told(&call, 1, now_ms)?;
+            persistently(&mut journal, now_ms, |journal| journal.told(&call, 1, now_ms))?;
             say(day, "told");
         }
     }
     Ok(())
+}
+
+/// Takes a step, also if the disk does not take it at once.
+fn persistently(
+    journal: &mut Journal,
+    now_ms: i64,
+    step: impl Fn(&mut Journal) -> node::Result<()>,
+) -> node::Result<()> {
+    for _ in 1..TRIES {
+        match step(journal) {
+            Err(node::Error::JournalStopped(_)) => {}
+            // What has happened is put down by mending, and not said a second time.
+            Err(node::Error::OutOfOrder(_)) => return journal.mend(now_ms),
+            taken => return taken,
+        }
+    }
+    step(journal)
 }

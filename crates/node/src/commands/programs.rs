@@ -66,6 +66,21 @@ impl Programs {
     }
 }
 
+impl Programs {
+    /// The file that a wrapper would start for a word: `env` asks nobody whether it is of the system. What is elsewhere is told by
+    /// its name alone, for where the root lies is nobody's business. `folder`: where a path that is not absolute begins.
+    pub fn behind(&self, word: &str, folder: &Path) -> Option<String> {
+        let candidates: Vec<PathBuf> = match word.contains('/') {
+            false => self.searched.iter().map(|directory| directory.join(word)).collect(),
+            true => vec![folder.join(word)],
+        };
+        let found = candidates.iter().find(|candidate| is_executable(candidate))?.canonicalize().ok()?;
+        let is_of_system = self.system.iter().any(|directory| found.starts_with(directory));
+        let told = if is_of_system { Some(found.as_os_str()) } else { found.file_name() };
+        told?.to_str().map(str::to_owned)
+    }
+}
+
 fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
@@ -104,6 +119,32 @@ mod tests {
             assert_eq!((found.path, found.name.as_str()), (path.join(file), given));
             let given = path.join("usr/bin").join(given);
             assert_eq!(programs.find(given.to_str().unwrap(), &root).unwrap().path, path.join(file));
+        }
+    }
+
+    #[test]
+    fn behind_a_wrapper_a_word_means_whatever_would_be_started() {
+        let (folder, programs, _) = scene();
+        let path = folder.path().canonicalize().unwrap();
+        let (work, system) = (path.join("usr/work"), |file: &str| path.join(file).to_str().unwrap().to_owned());
+        symlink(path.join("elsewhere/other"), work.join("harmless")).unwrap();
+        symlink(path.join("usr/bin/tool"), work.join("linked")).unwrap();
+        let programs = Programs { system: vec![path.join("usr/bin"), path.join("usr/lib")], ..programs };
+        for (word, expected) in [
+            ("tool", Some(system("usr/bin/tool"))),
+            ("motor", Some(system("usr/lib/engine"))),
+            ("mine", Some("mine".to_owned())),
+            ("./harmless", Some("other".to_owned())),
+            ("./linked", Some(system("usr/bin/tool"))),
+            ("../../elsewhere/other", Some("other".to_owned())),
+            ("harmless", None),
+            ("text", None),
+            ("missing", None),
+            ("-n", None),
+            ("", None),
+            ("/", None),
+        ] {
+            assert_eq!(programs.behind(word, &work), expected, "{word}");
         }
     }
 

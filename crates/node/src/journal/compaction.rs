@@ -28,13 +28,11 @@ impl Journal {
             }
         };
         // An error may leave either file under the name: what would be appended to one could be missing in the other.
-        self.stopped = true;
         if let Err(error) = directories::put_in_place(&path) {
             tracing::error!(%error, "the journal could not be put in its place");
+            self.stop(&error);
             return;
         }
-        self.stopped = false;
-        (self.file, self.length_bytes, self.chain) = (file, kept_bytes, chain);
-        self.calls.retain(|_, call| call.is_kept(now_ms));
+        self.go_on_in(file, kept_bytes, chain, now_ms);
     }
 }

@@ -175,15 +175,21 @@ fn a_kill_at_any_step_of_making_it_smaller_loses_nothing_that_was_acknowledged()
 }
 
 #[test]
-fn a_disk_that_fails_while_it_is_made_smaller_stops_the_journal_only_where_it_must() {
+fn a_disk_that_fails_while_it_is_made_smaller_stops_the_journal_only_for_as_long_as_it_must() {
     // The first of each is the making of the file. Then: no room for the new one, which can wait; no rename, after which nobody
-    // knows which of the two files counts.
-    for (injection, goes_on) in [("rename:error=EIO:when=2", false), ("fsync:error=ENOSPC:when=4", true)] {
+    // knows which of the two files counts, until one more succeeds; no write, for a while and for ever.
+    for (injection, goes_on) in [
+        ("fsync:error=ENOSPC:when=4", true),
+        ("rename:error=EIO:when=2", true),
+        ("rename:error=EIO:when=2+", false),
+        ("fdatasync:error=ENOSPC:when=40..41", true),
+        ("fdatasync:error=ENOSPC:when=40+", false),
+    ] {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("state")).unwrap();
         let kept = kept_by_another(folder.path(), injection);
         let said = String::from_utf8(kept.stdout).unwrap();
-        assert_eq!(kept.status.success(), goes_on, "{injection}");
+        assert_eq!(kept.status.success(), goes_on, "{injection}: {said}");
         assert!(said.lines().count() > 20, "{injection}: {said}");
         assert_eq!(said.contains("29 told"), goes_on, "{injection}");
         check_all_is_there(folder.path(), &said, injection);

@@ -223,3 +223,43 @@ fn ten_calls_at_once_are_made_once_each_and_told_truly() {
     }
     assert_eq!((house.told().len(), house.asked().len()), (10, 10));
 }
+
+#[test]
+fn what_was_ruled_out_when_the_node_was_started_is_said_before_anybody_is_asked() {
+    let read_only = Vetoes { read_only: true, ..Vetoes::default() };
+    let no_exec = Vetoes { no_exec: true, ..Vetoes::default() };
+    for (vetoes, call, expected) in [
+        (read_only, append("a"), Some("this node was started with --read-only")),
+        (read_only, command("a"), Some("this node was started with --read-only")),
+        (no_exec, command("a"), Some("this node was started with --no-exec")),
+        (no_exec, append("a"), None),
+        (Vetoes::default(), command("a"), None),
+    ] {
+        let proposed = ToolCall { status: "proposed".to_owned(), attempt: 0, digest: None, ..call };
+        let (machine, house) = (Machine::new(), TestHouse::with(proposed));
+        let node = machine.start_with(&house, vetoes, now);
+        node.look();
+        node.crash();
+        let refusal = house.previews().pop().unwrap().refusal;
+        let told = refusal.as_ref().map(|refusal| (refusal.code.as_str(), refusal.message.as_str()));
+        assert_eq!(told, expected.map(|message| ("FORBIDDEN", message)), "{vetoes:?}");
+    }
+}
+
+#[test]
+fn what_nobody_can_approve_is_not_run_under_another_name_behind_a_wrapper() {
+    for link in ["mount", "systemctl"].map(|program| format!("/usr/bin/{program}")) {
+        let machine = Machine::new();
+        std::os::unix::fs::symlink(&link, machine.path("harmless")).unwrap();
+        if !machine.path("harmless").exists() {
+            continue;
+        }
+        let arguments = json!({"program": "env", "args": ["./harmless", "--help"]});
+        let house = TestHouse::with(call("a", "tool_execute_command", &arguments));
+        let node = machine.start(&house);
+        node.look();
+        node.crash();
+        let told = house.told_of("a").unwrap();
+        assert_eq!((told.status.as_str(), told.code.as_deref()), ("refused", Some("COMMAND_DENIED")), "{link}");
+    }
+}

@@ -4,6 +4,7 @@ use super::scenes::{NOW_MS, Scene, writing};
 use node::commands::RunCommand;
 use node::files::{EditFile, WriteFile, WriteMode};
 use node::{Previews, Sha256};
+use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn a_preview_shows_the_diff_and_the_hashes_that_the_change_will_have() {
@@ -87,4 +88,27 @@ fn a_command_is_shown_with_the_file_that_will_run() {
     assert!(preview.environment.contains(&"PATH".to_owned()) && preview.environment.contains(&"HOME".to_owned()));
     assert!(previews.command(&command("cat", Some("../outside"))).is_err());
     assert_eq!(previews.command(&command("no-such-program", None)).unwrap_err().code(), "PROGRAM_NOT_FOUND");
+}
+
+#[test]
+fn behind_a_wrapper_the_file_is_shown_that_a_word_means_and_never_where_the_root_lies() {
+    let scene = Scene::new();
+    let previews = Previews::new(&scene.files);
+    let cat = std::fs::canonicalize("/usr/bin/cat").unwrap().to_str().unwrap().to_owned();
+    scene.put("deep/own", "");
+    std::fs::set_permissions(scene.root().join("deep/own"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    scene.link("/usr/bin/cat", "deep/box");
+    let starts = |line: &str, cwd: &str| {
+        let mut words = line.split(' ').map(str::to_owned);
+        let (program, args) = (words.next().unwrap(), words.collect());
+        let command = RunCommand { program, args, cwd: Some(cwd.to_owned()), timeout_s: 30 };
+        previews.command(&command).unwrap().starts.into_iter().collect::<Vec<_>>()
+    };
+    let one = |word: &str, file: &str| vec![(word.to_owned(), file.to_owned())];
+    assert_eq!(starts("env ./box x", "deep"), one("./box", &cat));
+    assert_eq!(starts("env A=b deep/box", "."), one("deep/box", &cat));
+    assert_eq!(starts("timeout 5 cat x", "."), one("cat", &cat));
+    assert_eq!(starts("env ./own", "deep"), one("./own", "own"));
+    assert_eq!(starts("env ./box", "."), [], "there is none there");
+    assert_eq!(starts("cat ./box", "deep"), [], "it starts nothing");
 }

@@ -2,6 +2,7 @@
 //! whether a person has to be asked.
 
 use super::asking::is_shown_in_part;
+use super::knowing::knows_the_file;
 use super::moves::Moving;
 use super::settings::{granted, request_of};
 use crate::bus::standing_of;
@@ -11,7 +12,7 @@ use domain::agents::Agent;
 use domain::digests::{Parties, Plan, Shown, digest};
 use domain::ids::{ApprovalId, ProjectId, UserId, WorkspaceId};
 use domain::node_tools::{NodeRequest, NodeTool, SCHEMA_VERSION};
-use domain::nodes::Node;
+use domain::nodes::{Node, Serves};
 use domain::policy::{Question, Source};
 use domain::projects::ProjectApproval;
 use domain::risks::{Assessment, Known, assess};
@@ -22,10 +23,6 @@ use domain::{Code, Refusal};
 use serde_json::Value;
 use std::sync::Arc;
 use store::{QueuedFor, Tx};
-
-/// How far back a file counts as read.
-const READS_LOOKED_AT: u64 = 500;
-const READS_OF_ONE_FILE: usize = 3;
 
 /// The rules that a call is judged by, and what a decision about it would be called.
 #[derive(Clone)]
@@ -69,7 +66,8 @@ impl Judge {
         };
         if let Some(refusal) = preview.as_ref().and_then(|preview| preview.refusal.clone()) {
             // Nobody need be asked about what the machine would refuse.
-            return moving.end(tx, call, CallStatus::Invalid, refusal).await;
+            let status = if is_denial(refusal.code) { CallStatus::Denied } else { CallStatus::Invalid };
+            return moving.end(tx, call, status, refusal).await;
         }
         let judgement = self.judgement(tx, moving.workspace, call, &fit, preview).await?;
         let risk = judgement.risk;
@@ -153,13 +151,9 @@ impl Judge {
         let Fit { request, arguments, node, wanted } = fit;
         let shown = preview.as_ref();
         let network = self.has_network(tx, workspace, (call, request), shown).await?;
-        let also_shown: Vec<&str> = shown
-            .into_iter()
-            .flat_map(|preview| [preview.diff.as_deref(), preview.program.as_deref()])
-            .flatten()
-            .collect();
+        let also_shown: Vec<&str> = shown.into_iter().flat_map(texts_of).collect();
         let known = Known {
-            has_read: has_read(tx, workspace, call, request).await?,
+            has_read: knows_the_file(tx, workspace, (call, request), shown).await?,
             exists: shown.and_then(|preview| preview.exists),
             resolved: shown.and_then(|preview| preview.path.as_deref()),
             network,
@@ -200,8 +194,15 @@ impl Judge {
             network,
             preview,
             session_knew: None,
+            for_deciders: node.serves == Serves::Members,
         })
     }
+}
+
+/// What a node says beforehand that a person reads.
+fn texts_of(preview: &Preview) -> impl Iterator<Item = &str> {
+    let told = [preview.diff.as_deref(), preview.program.as_deref()].into_iter().flatten();
+    told.chain(preview.starts.values().map(String::as_str))
 }
 
 pub(super) fn unknown_tool(call: &ToolCall) -> Refusal {
@@ -222,30 +223,4 @@ pub(super) async fn serving(
 ) -> Result<Vec<Node>> {
     let nodes = tx.scope(workspace).nodes().all().await?;
     Ok(nodes.into_iter().filter(|node| node.serves(user, project) && rules.lets_serve(node)).collect())
-}
-
-/// Whether the agent has read this file for this person on this machine, so that it knows what it would overwrite.
-async fn has_read(tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall, request: &NodeRequest) -> Result<bool> {
-    let (Some(path), Some(session)) = (request.path(), &call.origin.session) else { return Ok(false) };
-    let what = (&call.origin.agent.id, NodeTool::ReadFile.as_str());
-    let reads = tx.scope(workspace).tool_calls().completed_of_session(session, what, READS_LOOKED_AT).await?;
-    let of_path = reads.into_iter().filter(|(_, params)| is_read_of(params, path)).take(READS_OF_ONE_FILE);
-    for (id, _) in of_path {
-        let found = tx.scope(workspace).tool_calls().get(&call.origin.project, &id).await?;
-        if found.is_some_and(|earlier| has_brought(&earlier, call)) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-fn is_read_of(params: &str, path: &str) -> bool {
-    let arguments = serde_json::from_str(params).unwrap_or(Value::Null);
-    NodeRequest::parse(NodeTool::ReadFile, &arguments).is_ok_and(|read| read.path() == Some(path))
-}
-
-fn has_brought(earlier: &ToolCall, call: &ToolCall) -> bool {
-    let result = earlier.outcome.result.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let is_same = earlier.origin.user == call.origin.user && earlier.delivery.node == call.delivery.node;
-    is_same && result.is_some_and(|result| result["success"] == true)
 }

@@ -31,13 +31,15 @@ pub(super) fn granted<T>(asked: Result<T>) -> Result<Result<T, Failure>> {
 }
 
 impl Judge {
-    /// Refuses a program of the house's list, by the name that was given and by the one that its node found.
+    /// Refuses a program of the house's list, by the name that was given and by the file that its node found, also behind a
+    /// wrapper.
     pub(super) fn require_not_denied(&self, request: &NodeRequest, preview: Option<&Preview>) -> Result<()> {
         let NodeRequest::Execute(command) = request else { return Ok(()) };
         let denied = self.rules.house.approvals.denied();
         let found = preview.and_then(|preview| preview.program.as_deref());
+        let behind = preview.map(|preview| preview.starts.clone()).unwrap_or_default();
         for program in [Some(command.program.as_str()), found].into_iter().flatten() {
-            denied.check(program, &command.args)?;
+            denied.check_found(program, &command.args, &behind)?;
         }
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! Calls that wait for a person while the client waits for them: what it hears meanwhile, and what happens if it goes.
 
-use super::clients::{ALL, NEW};
+use super::clients::{ALL, NEW, OLD, reply};
 use super::desks::{Desk, Told, answer, progress};
 use crate::it::tool_calls::Bench;
+use axum::http::Method;
 use serde_json::json;
 use service::tool_calls::end_overdue_calls_once;
 use testkit::World;
@@ -68,6 +69,43 @@ async fn a_client_that_goes_takes_back_what_has_not_begun() {
         bench = Some(desk.bench);
     }
     assert!(bench.expect("a bench").actions().await.contains(&"tool_call.cancel".to_owned()));
+}
+
+#[tokio::test]
+async fn a_client_that_ends_its_session_takes_back_what_has_not_begun() {
+    let world = World::new().await;
+    let mut bench = Some(Bench::new(&world).await);
+    for version in OLD {
+        let mut desk = Desk::beside(bench.take().expect("a bench"), version).await;
+        let (news, call) = desk.follows_a_waiting_write("notes.md", 100).await;
+        let ended = reply(desk.client.ask(Method::DELETE, None)).await;
+        assert_eq!(ended.status, 204, "{version}");
+        assert_eq!(desk.ended(&call).await["status"], "cancelled", "{version}");
+        drop(news);
+        bench = Some(desk.bench);
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_hears_nothing_meanwhile_and_hangs_up_takes_it_back_too() {
+    let world = World::new().await;
+    let desk = Desk::new(&world, NEW).await;
+    let params = json!({"name": "tool_write_file", "arguments": {"path": "a", "content": "x"}});
+    let message = desk.client.message("tools/call", params, 7);
+    let call = {
+        let answer = desk.client.ask(Method::POST, Some(&message)).raw();
+        let asked = async {
+            let call = desk.asked_for().await;
+            desk.bench.node.preview(&call, &json!({"exists": false})).await.ok()
+        };
+        tokio::pin!(answer, asked);
+        tokio::select! {
+            biased;
+            call = &mut asked => call,
+            _ = &mut answer => panic!("a person has to agree first"),
+        }
+    };
+    assert_eq!(desk.ended(&call).await["status"], "cancelled");
 }
 
 #[tokio::test]

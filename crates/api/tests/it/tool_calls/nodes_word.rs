@@ -144,3 +144,17 @@ async fn what_a_node_says_in_a_code_of_its_own_keeps_its_meaning() {
     assert_eq!((&call["status"], &call["reason"]["code"]), (&json!("invalid"), &json!("NODE_REFUSED")));
     assert_eq!(call["reason"]["message"], "FILE_NOT_FOUND: no such file");
 }
+
+#[tokio::test]
+async fn nobody_is_asked_about_what_the_machine_has_ruled_out() {
+    let world = World::new().await;
+    let bench = Bench::new(&world).await;
+    let message = "this node was started with --read-only";
+    let refusal = json!({"refusal": {"code": "FORBIDDEN", "message": message}});
+    let call = bench.execute("tool_write_file", json!({"path": "a", "content": "x"})).await.ok();
+    let call = bench.node.preview(&call, &refusal).await.ok();
+    assert_eq!((&call["status"], &call["reason"]["code"]), (&json!("denied"), &json!("FORBIDDEN")));
+    assert_eq!((&call["reason"]["message"], &call["approval_id"]), (&json!(message), &json!(null)));
+    let inbox = world.get("/my/approvals").by(&bench.owner).send().await.ok();
+    assert_eq!(inbox["items"], json!([]));
+}

@@ -101,6 +101,12 @@ async fn a_house_denies_programs_of_its_own_and_says_which_rule_does() {
         (&behind_a_link["status"], &behind_a_link["reason"]["code"]),
         (&json!("denied"), &json!("COMMAND_DENIED"))
     );
+    // The same behind a wrapper, where only the node can know what would be started.
+    let wrapped = json!({"program": "env", "args": ["-i", "box", "ps"]});
+    let wrapped = bench.execute("tool_execute_command", wrapped).await.ok();
+    let starts = json!({"program": "/usr/bin/env", "starts": {"box": "/usr/bin/docker"}});
+    let wrapped = bench.node.preview(&wrapped, &starts).await.ok();
+    assert_eq!((&wrapped["status"], &wrapped["reason"]["code"]), (&json!("denied"), &json!("COMMAND_DENIED")));
     let other = command(&bench, "ls", json!({"program": "/usr/bin/ls"})).await;
     assert_eq!(other["status"], "waiting_approval");
     declare(&world, denying(&["ls"])).await;

@@ -257,6 +257,9 @@ impl Writing {
         for (name, value) in facts.into_iter().chain([("replaces", &found.base_sha256)]) {
             value.iter().for_each(|value| self.fact(name, value));
         }
+        for (word, file) in &found.starts {
+            self.fact("starts", &format!("{word}: {file}"));
+        }
         if !found.environment.is_empty() {
             self.fact("sees", &found.environment.join(" "));
         }

@@ -45,9 +45,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pages: &mut Pages) {
 
 fn draw_header(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     let about = &model.about;
-    let (state, style) = match &model.link {
-        Link::Connected => ("connected".to_owned(), Style::new().fg(Color::Green)),
-        Link::Away(why) => (why.clone(), Style::new().fg(Color::Yellow)),
+    let (state, style) = match (&model.stopped, &model.link) {
+        (Some(why), _) => (format!("every call is refused: {why}"), Style::new().fg(Color::Red)),
+        (None, Link::Connected) => ("connected".to_owned(), Style::new().fg(Color::Green)),
+        (None, Link::Away(why)) => (why.clone(), Style::new().fg(Color::Yellow)),
     };
     let name = Span::styled(format!("{} for {}  ", about.name, about.user), Modifier::BOLD);
     let vetoes = if about.vetoes.is_empty() { "no vetoes" } else { &about.vetoes };

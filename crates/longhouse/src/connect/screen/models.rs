@@ -57,6 +57,8 @@ pub(super) enum View {
 pub(super) struct Model {
     pub(super) about: About,
     pub(super) link: Link,
+    /// Why this machine refuses every call, if so.
+    pub(super) stopped: Option<String>,
     /// Why approvals of the house cannot be shown, if so.
     pub(super) no_approvals: Option<String>,
     pub(super) waiting: Vec<Waiting>,
@@ -142,6 +144,7 @@ impl Model {
         Self {
             about,
             link: Link::Away("connecting".to_owned()),
+            stopped: None,
             no_approvals: None,
             waiting: Vec::new(),
             made: VecDeque::new(),
@@ -205,6 +208,9 @@ impl Model {
             Notice::Away(why) => self.link = Link::Away(one_line(&why)),
             Notice::News(news) => match *news {
                 News::Trouble(text) => self.note(&text),
+                // Its question has left already.
+                News::MovedOn(_) => {}
+                News::Stopped(why) => self.stopped = why.map(|why| one_line(&why)),
                 News::Began(call) => self.put_made(Made::new(&call, None)),
                 News::Ended { call, outcome } => self.put_made(Made::new(&call, Some(&outcome))),
             },

@@ -16,7 +16,8 @@ const LOOKED_AT_EVERY: Duration = Duration::from_secs(5);
 pub(super) struct Questions {
     tell: UnboundedSender<Event>,
     next: AtomicU64,
-    open: Mutex<HashMap<u64, Sender<bool>>>,
+    /// With the call that each is about.
+    open: Mutex<HashMap<u64, (String, Sender<bool>)>>,
     clock: fn() -> Timestamp,
 }
 
@@ -29,7 +30,7 @@ impl Questions {
     pub(super) fn ask(&self, question: &Question) -> bool {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = mpsc::channel();
-        self.open().insert(number, answer);
+        self.open().insert(number, (question.call.id.clone(), answer));
         let asked = self.tell.send(Event::Asked { number, question: Box::new(question.clone()) });
         if asked.is_ok()
             && let Some(yes) = self.wait(&answered, question.ends_at())
@@ -56,12 +57,21 @@ impl Questions {
     }
 
     pub(super) fn answer(&self, number: u64, yes: bool) {
-        if let Some(answer) = self.open().remove(&number) {
+        if let Some((_, answer)) = self.open().remove(&number) {
             let _ = answer.send(yes);
         }
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<u64, Sender<bool>>> {
+    /// A call that was taken back, or that somebody else has ended, is not asked about any more.
+    pub(super) fn move_on(&self, call: &str) {
+        // Whoever waits finds nobody who could answer any more.
+        let gone = self.open().extract_if(|_, (about, _)| about == call).map(|(number, _)| number).collect::<Vec<_>>();
+        for number in gone {
+            let _ = self.tell.send(Event::Unanswered { number });
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<u64, (String, Sender<bool>)>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -103,6 +113,22 @@ mod tests {
             questions.answer(1, true);
             assert_eq!(asking.join().unwrap(), !is_over);
         }
+    }
+
+    #[test]
+    fn a_call_that_moved_on_leaves_the_screen_and_is_a_no() {
+        let (questions, mut told) = scene(|| Timestamp::from_ms(NOW));
+        let asking = std::thread::spawn({
+            let questions = questions.clone();
+            move || questions.ask(&asked_here())
+        });
+        let Some(Event::Asked { number, question }) = told.blocking_recv() else { panic!("it is asked") };
+        questions.move_on("call_of_somebody_else");
+        assert_eq!(questions.open().len(), 1);
+        questions.move_on(&question.call.id);
+        assert!(!asking.join().unwrap());
+        assert!(matches!(told.blocking_recv(), Some(Event::Unanswered { number: left }) if left == number));
+        questions.answer(number, true);
     }
 
     #[test]

@@ -51,6 +51,16 @@ fn all_there_is_to_know_is_on_a_usual_screen() {
 }
 
 #[test]
+fn a_machine_that_refuses_every_call_says_so_where_its_state_is_until_it_does_not() {
+    let mut model = busy();
+    model.update(news(News::Stopped(Some("the journal cannot be written: no room".to_owned()))));
+    let rows = drawn(&mut model, 100, 24);
+    assert!(rows[0].ends_with("every call is refused: the journal cannot be written: no room"), "{}", rows[0]);
+    model.update(news(News::Stopped(None)));
+    assert!(drawn(&mut model, 80, 24)[0].ends_with("connected"));
+}
+
+#[test]
 fn a_card_is_seen_whole_by_scrolling() {
     let mut long = approval("a", "prj_1", "MEDIUM");
     let diff: String = (0..500).map(|number| format!("+line {number}\n")).collect();

@@ -8,7 +8,7 @@ use protocol::tool_calls::{Preview, ToolCall};
 use ratatui::crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::{Value, json};
 
-pub(in super::super) const NOW: i64 = 1_771_597_800_000;
+pub(in crate::connect) const NOW: i64 = 1_771_597_800_000;
 
 pub(in super::super) fn approval(id: &str, project: &str, level: &str) -> Value {
     json!({
@@ -392,6 +392,7 @@ fn nothing_that_a_terminal_obeys_comes_through_in_any_field() {
     model.update(news(News::Ended { call: made, outcome }));
     model.update(Event::Notice(Notice::Away(evil.to_owned())));
     model.update(news(News::Trouble(evil.to_owned())));
+    model.update(news(News::Stopped(Some(evil.to_owned()))));
     model.update(Event::NoApprovals(evil.to_owned()));
     model.update(Event::Resolved(Box::new(serde_json::from_value(asked_evil).unwrap())));
     model.update(Event::Answered { id: evil.to_owned(), outcome: Ok(evil.to_owned()) });
@@ -401,6 +402,7 @@ fn nothing_that_a_terminal_obeys_comes_through_in_any_field() {
     let titles = model.waiting.iter().flat_map(|waiting| [waiting.title.as_str(), &waiting.risk]);
     let made = model.made.iter().flat_map(|made| [made.title.as_str(), &made.state]);
     let others = model.notes.iter().map(String::as_str).chain(model.no_approvals.as_deref()).chain([away.as_str()]);
+    let others = others.chain(model.stopped.as_deref());
     let all: Vec<&str> = rows.chain(titles).chain(made).chain(others).collect();
     assert!(all.iter().any(|text| text.contains("\\u{001B}[2J")), "it is shown: {all:?}");
     let acts = |c: char| c.is_control() || matches!(c, '\u{202e}' | '\u{200b}');

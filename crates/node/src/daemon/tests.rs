@@ -1,0 +1,111 @@
+//! What a node without room on its disk says. What it does with one is in `tests/it`.
+
+use super::*;
+use crate::checks::{Identity, Vetoes};
+use crate::hands::Setup;
+use crate::journal::FullDisk;
+use crate::{StateDirectory, hands};
+use protocol::tool_calls::Preview;
+use serde_json::json;
+
+fn start_of_time() -> Timestamp {
+    Timestamp::from_ms(0)
+}
+
+/// A house that asks what one call would do, again and again.
+#[derive(Clone, Default)]
+struct Asking(Arc<Mutex<Vec<Preview>>>);
+
+impl House for Asking {
+    async fn open_calls(&self) -> Result<Vec<ToolCall>, HouseError> {
+        let call = json!({
+            "id": "call_1", "tool": "tool_write_file", "params": {"path": "a", "content": "x"}, "status": "proposed",
+            "consumed": false, "attempt": 0, "project": "prj_1", "agent": "coder", "agent_id": "agt_1",
+            "on_behalf_of": "usr_mary", "node": "nod_1", "created_at": start_of_time()
+        });
+        Ok(vec![serde_json::from_value(call).unwrap()])
+    }
+
+    async fn preview(&self, _: &ToolCall, preview: &Preview) -> Result<(), HouseError> {
+        self.0.lock().unwrap().push(preview.clone());
+        Ok(())
+    }
+
+    async fn accept(&self, _: &ToolCall, _: &AcceptCall) -> Result<(), HouseError> {
+        unreachable!("nothing is begun")
+    }
+
+    async fn result(&self, _: &ToolCall, _: &CallResult) -> Result<(), HouseError> {
+        unreachable!("nothing is begun")
+    }
+}
+
+impl Asking {
+    /// Why the node would refuse, as it was told last.
+    async fn told_by(&self, daemon: &Arc<Daemon<Self>>) -> Option<String> {
+        let before = self.0.lock().unwrap().len();
+        daemon.look().await.unwrap();
+        while self.0.lock().unwrap().len() == before || !daemon.in_hand.lock().unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        self.0.lock().unwrap().last().unwrap().refusal.clone().map(|refusal| refusal.code)
+    }
+}
+
+fn daemon(
+    folder: &tempfile::TempDir,
+    house: &Asking,
+    tell: impl Fn(News) + Send + Sync + 'static,
+) -> Arc<Daemon<Asking>> {
+    let (root, state) = (folder.path().join("work"), StateDirectory::open(&folder.path().join("state")).unwrap());
+    std::fs::create_dir(&root).unwrap();
+    let identity = Identity { node: "nod_1".to_owned(), user: None, project: None };
+    let vetoes = Vetoes::default();
+    let setup = Setup { root: &root, state: &state, launcher: None, identity, vetoes, now: start_of_time() };
+    Arc::new(Daemon::new(house.clone(), hands::Hands::open(setup).unwrap(), start_of_time, tell))
+}
+
+#[tokio::test]
+async fn a_node_without_room_says_so_once_refuses_and_goes_on_by_itself_when_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let (house, said) = (Asking::default(), Arc::new(Mutex::new(Vec::new())));
+    let hears = said.clone();
+    let tell = move |news| {
+        if let News::Stopped(why) = news {
+            hears.lock().unwrap().push(why);
+        }
+    };
+    let daemon = daemon(&folder, &house, tell);
+    assert_eq!(house.told_by(&daemon).await, None);
+
+    let disk = daemon.hands.with_journal(|journal| {
+        let disk = FullDisk::under(journal);
+        assert!(journal.intent("call_0", 1, "tool_read_file", 0).is_err());
+        disk
+    });
+    for _ in 0..3 {
+        assert_eq!(house.told_by(&daemon).await.as_deref(), Some("JOURNAL_STOPPED"));
+    }
+    let whys = said.lock().unwrap().clone();
+    assert!(matches!(&whys[..], [Some(why)] if why.contains("the journal cannot be written")), "{whys:?}");
+
+    disk.has_room_again();
+    assert_eq!(house.told_by(&daemon).await, None);
+    assert_eq!(said.lock().unwrap()[1..], [None]);
+}
+
+#[tokio::test]
+async fn a_call_in_hand_that_the_house_does_not_list_any_more_has_moved_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let hears = said.clone();
+    let tell = move |news| {
+        if let News::MovedOn(call) = news {
+            hears.lock().unwrap().push(call);
+        }
+    };
+    let daemon = daemon(&folder, &Asking::default(), tell);
+    assert!(daemon.take("call_1") && daemon.take("call_9"));
+    daemon.look().await.unwrap();
+    assert_eq!(*said.lock().unwrap(), ["call_9"]);
+}
