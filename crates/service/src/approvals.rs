@@ -83,7 +83,7 @@ pub async fn list(ctx: &Ctx, status: Option<&str>, page: Page) -> Result<Listed<
     };
     let status = status.map(|text| ApprovalStatus::parse(text).ok_or_else(unknown)).transpose()?;
     let looker = Looker::of(ctx).await?;
-    let items = ctx.house.store().read(List { looker, status, before, limit: limit + 1 }).await?;
+    let items = ctx.house.store().scan(List { looker, status, before, limit: limit + 1 }).await?;
     Ok(Listed::cut(items, limit, |inquiry| vec![inquiry.approval.id.as_str().to_owned()]))
 }
 

@@ -279,7 +279,11 @@ impl EventStream {
                 }
                 Ok(true)
             }
-            () = tokio::time::sleep(pause) => Ok(false),
+            () = tokio::time::sleep(pause) => {
+                // One whom nothing concerns keeps up with the log all the same, or it would have far to go some day.
+                self.caught_up = matches!(self.source, Source::Stream { .. });
+                Ok(false)
+            }
         }
     }
 
@@ -326,37 +330,52 @@ impl EventStream {
         }
     }
 
-    /// Reads what the log has beyond the cursor; answers whether there was anything.
+    /// Reads what the log has beyond the cursor; answers whether there may be more.
     async fn read_log(&mut self) -> Result<bool> {
         self.decides_for_others = rules::in_force(&self.house).await?.may_approve(&self.role);
         let (store, after) = (self.house.store(), self.cursor);
-        let (found, is_numbered) = match &self.source {
+        let beyond = match &self.source {
             Source::Stream { workspace, stream, .. } => {
                 let (workspace, stream) = (workspace.clone(), stream.clone());
-                (store.read(StreamLog { workspace, stream, after }).await?, true)
+                let found = store.read(StreamLog { workspace, stream, after }).await?;
+                return Ok(self.show_numbered(found));
             }
             Source::Log { of: Picked::User, .. } => {
                 let user = self.signed_in.caller.user.clone();
-                (store.read(UserLog { user, after }).await?, false)
+                store.read(UserLog { user, after }).await?
             }
             Source::Log { of: Picked::Project(project), .. } => {
                 let (workspace, project) = (project.workspace.clone(), project.id.clone());
-                (store.read(ProjectLog { workspace, project, after }).await?, false)
+                store.read(ProjectLog { workspace, project, after }).await?
             }
         };
+        // What concerned others is not looked through again.
+        self.cursor = beyond.up_to;
+        for event in beyond.events {
+            self.show(event.seq, Arc::new(event));
+        }
+        self.house.store().read_up_to(self.seen);
+        if !beyond.is_all {
+            // Others are served in between, however much there is to look through.
+            tokio::task::yield_now().await;
+        }
+        Ok(!beyond.is_all)
+    }
+
+    /// Answers whether there was anything.
+    fn show_numbered(&mut self, found: Vec<RecordedEvent>) -> bool {
         let any = !found.is_empty();
         // A reader so slow that what it has not seen is forgotten already has to look for itself.
-        if is_numbered && found.first().is_some_and(|event| event.stream_seq > self.cursor + 1) {
+        if found.first().is_some_and(|event| event.stream_seq > self.cursor + 1) {
             let id = found[0].stream_seq - 1;
             self.ready.push_back(Item::Reset { id, at: self.house.now(), session: None });
         }
         for event in found {
-            let id = if is_numbered { event.stream_seq } else { event.seq };
-            self.cursor = id;
-            self.show(id, Arc::new(event));
+            self.cursor = event.stream_seq;
+            self.show(event.stream_seq, Arc::new(event));
         }
         self.house.store().read_up_to(self.seen);
-        Ok(any)
+        any
     }
 
     /// Nothing is shown, however long it has been ready, to a reader whose time or whose rights are over.

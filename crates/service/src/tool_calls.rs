@@ -95,7 +95,7 @@ pub async fn list(ctx: &Ctx, project: ProjectRef, status: Option<&str>, page: Pa
     };
     let status = status.map(|text| CallStatus::parse(text).ok_or_else(unknown)).transpose()?;
     let operation = List { caller: ctx.caller.clone(), project, status, before, limit: limit + 1 };
-    let items = ctx.house.store().read(operation).await?;
+    let items = ctx.house.store().scan(operation).await?;
     Ok(Listed::cut(items, limit, |call| vec![call.id.as_str().to_owned()]))
 }
 

@@ -100,8 +100,8 @@ impl PendingEvent {
 // from. By `workspace || ''` no index is searched.
 const SEEN_BY: &str =
     "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data, project, sum FROM events
-      WHERE seq > $1 AND (workspace || '') IN (SELECT workspace FROM members WHERE user_id = $2)
-      ORDER BY seq LIMIT $3";
+      WHERE seq > $1 AND seq <= $2 AND (workspace || '') IN (SELECT workspace FROM members WHERE user_id = $3)
+      ORDER BY seq LIMIT $4";
 const OF_PROJECT: &str =
     "SELECT seq, session_seq, workspace, session, kind, key, readable_by, data, project, sum FROM events
       WHERE project = $1 AND project IS NOT NULL AND seq > $2 AND (workspace || '') = $3 ORDER BY seq LIMIT $4";
@@ -207,9 +207,14 @@ impl Tx {
         Ok(())
     }
 
-    /// Events after `seq` in every workspace that `user` is a member of.
-    pub async fn events_seen_by(&mut self, user: &UserId, seq: u64, limit: u64) -> Result<Vec<RecordedEvent>> {
-        self.query(SEEN_BY, params![seq, user.as_str(), limit]).await?.into_iter().map(read).collect()
+    /// Events after one number and up to another in every workspace that `user` is a member of.
+    pub async fn events_seen_by(
+        &mut self,
+        user: &UserId,
+        (after, up_to): (u64, u64),
+        limit: u64,
+    ) -> Result<Vec<RecordedEvent>> {
+        self.query(SEEN_BY, params![after, up_to, user.as_str(), limit]).await?.into_iter().map(read).collect()
     }
 
     /// Events after `seq` of one project, as its workspace sees them.
@@ -256,7 +261,7 @@ mod tests {
         let mut connection = open_writer(&path).unwrap();
         migrations::migrate(&mut connection, &path, MIGRATIONS).unwrap();
         for (sql, expected) in [
-            (SEEN_BY, "SEARCH events USING INTEGER PRIMARY KEY (rowid>?)"),
+            (SEEN_BY, "SEARCH events USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
             (OF_PROJECT, "SEARCH events USING INDEX events_by_project (project=? AND seq>?)"),
             (BOUNDS, "SEARCH events"),
         ] {

@@ -1,7 +1,9 @@
 //! An operation: what one caller wants done in one transaction.
 
 use crate::{Error, Result, Tx};
+use futures_util::FutureExt;
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
@@ -32,4 +34,11 @@ pub(crate) fn ready<T>(future: impl Future<Output = T>) -> Result<T> {
         Poll::Ready(outcome) => Ok(outcome),
         Poll::Pending => Err(Error::BadOperation("it waited for something other than the transaction")),
     }
+}
+
+/// Runs a read to its end. One that panics harms nobody but its caller.
+pub(crate) fn read_now<O: Operation>(operation: &O, tx: &mut Tx) -> Result<O::Output, O::Error> {
+    let run = ready(AssertUnwindSafe(operation.run(tx)).catch_unwind());
+    let outcome = run.and_then(|outcome| outcome.map_err(|_| Error::BadOperation("a read panicked")));
+    outcome.unwrap_or_else(|error| Err(error.into()))
 }

@@ -70,8 +70,8 @@ impl Sqlite {
         self.desk.read(operation)
     }
 
-    /// The same, however long it takes: nobody who writes waits for it.
-    pub(crate) fn scan<O: Operation>(&self, operation: &O) -> Result<O::Output, O::Error> {
+    /// The same, however much it reads: nobody who writes waits for it.
+    pub(crate) fn read_beside<O: Operation>(&self, operation: &O) -> Result<O::Output, O::Error> {
         self.rooms.readers.run(operation)
     }
 

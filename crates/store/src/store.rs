@@ -89,12 +89,20 @@ impl Store {
         }
     }
 
+    /// The same for what may read much: nobody who writes waits for it.
+    pub async fn read_beside<O: Operation>(&self, operation: O) -> Result<O::Output, O::Error> {
+        match &self.inner.engine {
+            Engine::Sqlite(sqlite) => sqlite.read_beside(&operation),
+            Engine::Postgres(postgres) => Box::pin(postgres.read(&operation)).await,
+        }
+    }
+
     /// Runs a read that may take long, away from the threads that serve requests.
     pub async fn scan<O: Operation>(&self, operation: O) -> Result<O::Output, O::Error> {
         match &self.inner.engine {
             Engine::Sqlite(sqlite) => {
                 let sqlite = sqlite.clone();
-                let done = tokio::task::spawn_blocking(move || sqlite.scan(&operation)).await;
+                let done = tokio::task::spawn_blocking(move || sqlite.read_beside(&operation)).await;
                 done.unwrap_or_else(|_| Err(Error::BadOperation("a read panicked").into()))
             }
             Engine::Postgres(postgres) => Box::pin(postgres.read(&operation)).await,

@@ -15,6 +15,9 @@ pub struct ToolCalls<'t> {
     pub(crate) workspace: &'t WorkspaceId,
 }
 
+/// Changes of a session among which one is looked for that left a certain content.
+const CHANGES_LOOKED_AT: u64 = 32;
+
 /// A statement that selects what `read` reads.
 macro_rules! selected {
     ($rest:literal) => {
@@ -220,6 +223,19 @@ impl ToolCalls<'_> {
         self.read_all(rows)
     }
 
+    /// Whether something is approved and not on its way to the node yet.
+    pub async fn has_approved_for(&mut self, node: &NodeId) -> Result<bool> {
+        let row = self
+            .tx
+            .query_one(
+                "SELECT 1 FROM tool_calls
+                  WHERE workspace = $1 AND node = $2 AND node IS NOT NULL AND ended_at IS NULL AND status = 'approved' LIMIT 1",
+                params![self.workspace.as_str(), node.as_str()],
+            )
+            .await?;
+        Ok(row.is_some())
+    }
+
     /// The calls of a turn that still run, or whose outcome nobody has yet, oldest first.
     pub async fn unconsumed_of_task(&mut self, task: &TaskId) -> Result<Vec<ToolCall>> {
         let rows = self
@@ -263,16 +279,27 @@ impl ToolCalls<'_> {
         sha256: &str,
         limit: u64,
     ) -> Result<Vec<ToolCallId>> {
-        // What a node calls a hash may hold anything: whoever asks compares the results again.
+        // What a node calls a hash may hold anything: whoever asks compares the results again. Results lie behind arguments,
+        // which may be long: only those of the newest are walked through.
         let pattern = format!("%\"sha256\":\"{sha256}\"%");
         let rows = self
             .tx
             .query(
                 "SELECT id FROM tool_calls
-                  WHERE workspace = $1 AND session = $2 AND agent = $3 AND tool = $4 AND status = 'completed'
-                    AND result LIKE $5
-                  ORDER BY id DESC LIMIT $6",
-                params![self.workspace.as_str(), session.as_str(), agent.as_str(), tool, pattern.as_str(), limit],
+                  WHERE workspace = $1 AND session = $2
+                    AND id IN (SELECT id FROM tool_calls WHERE workspace = $1 AND session = $2 AND agent = $3 AND tool = $4
+                                ORDER BY id DESC LIMIT $5)
+                    AND status = 'completed' AND result LIKE $6
+                  ORDER BY id DESC LIMIT $7",
+                params![
+                    self.workspace.as_str(),
+                    session.as_str(),
+                    agent.as_str(),
+                    tool,
+                    CHANGES_LOOKED_AT,
+                    pattern.as_str(),
+                    limit
+                ],
             )
             .await?;
         rows.into_iter().map(|mut row| Ok(ToolCallId::from_trusted(row.text()?))).collect()

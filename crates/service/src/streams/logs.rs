@@ -10,6 +10,8 @@ use std::sync::Arc;
 use store::{Operation, Tx};
 
 const READ_AT_ONCE: u64 = 256;
+/// Events of the house that are looked through at once, most of which may concern somebody else.
+const LOOKED_THROUGH: u64 = 4_096;
 
 pub(super) struct SessionBounds {
     pub(super) workspace: WorkspaceId,
@@ -76,6 +78,22 @@ impl Operation for HouseBounds {
     }
 }
 
+/// What a log has beyond a place.
+pub(super) struct Beyond {
+    pub(super) events: Vec<RecordedEvent>,
+    /// There is nothing else for the reader up to this number.
+    pub(super) up_to: u64,
+    pub(super) is_all: bool,
+}
+
+impl Beyond {
+    fn new(events: Vec<RecordedEvent>, looked_up_to: u64, newest: u64) -> Self {
+        let is_cut = events.len() as u64 >= READ_AT_ONCE;
+        let up_to = events.last().filter(|_| is_cut).map_or(looked_up_to, |event| event.seq);
+        Self { events, up_to, is_all: up_to >= newest }
+    }
+}
+
 pub(super) struct StreamLog {
     pub(super) workspace: WorkspaceId,
     pub(super) stream: StreamId,
@@ -97,11 +115,15 @@ pub(super) struct UserLog {
 }
 
 impl Operation for UserLog {
-    type Output = Vec<RecordedEvent>;
+    type Output = Beyond;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<RecordedEvent>> {
-        Ok(tx.events_seen_by(&self.user, self.after, READ_AT_ONCE).await?)
+    async fn run(&self, tx: &mut Tx) -> Result<Beyond> {
+        // Before the events: what comes meanwhile is not passed over.
+        let newest = tx.event_bounds().await?.1;
+        let up_to = newest.min(self.after + LOOKED_THROUGH);
+        let events = tx.events_seen_by(&self.user, (self.after, up_to), READ_AT_ONCE).await?;
+        Ok(Beyond::new(events, up_to.max(self.after), newest))
     }
 }
 
@@ -112,10 +134,52 @@ pub(super) struct ProjectLog {
 }
 
 impl Operation for ProjectLog {
-    type Output = Vec<RecordedEvent>;
+    type Output = Beyond;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<RecordedEvent>> {
-        Ok(tx.events_of_project(&self.workspace, &self.project, self.after, READ_AT_ONCE).await?)
+    async fn run(&self, tx: &mut Tx) -> Result<Beyond> {
+        let newest = tx.event_bounds().await?.1;
+        let events = tx.events_of_project(&self.workspace, &self.project, self.after, READ_AT_ONCE).await?;
+        Ok(Beyond::new(events, newest.max(self.after), newest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn events(numbers: std::ops::RangeInclusive<u64>) -> Vec<RecordedEvent> {
+        let event = |seq| RecordedEvent {
+            seq,
+            stream_seq: seq,
+            workspace: WorkspaceId::parse("w").unwrap(),
+            stream: StreamId::of_workspace(),
+            project: None,
+            kind: "ALERT".to_owned(),
+            key: None,
+            readable_by: None,
+            data: "{}".to_owned(),
+        };
+        numbers.map(event).collect()
+    }
+
+    #[test]
+    fn a_reader_passes_what_concerns_others_and_nothing_that_was_not_looked_at() {
+        let of_others = 10_000;
+        let cases = [
+            // Nothing of its own among all there is.
+            (Vec::new(), of_others, of_others, of_others, true),
+            // Nothing of its own as far as was looked.
+            (Vec::new(), LOOKED_THROUGH, of_others, LOOKED_THROUGH, false),
+            (events(7..=9), LOOKED_THROUGH, of_others, LOOKED_THROUGH, false),
+            (events(7..=9), of_others, of_others, of_others, true),
+            // More of its own than is read at once: what comes after the last has not been looked at.
+            (events(1..=READ_AT_ONCE), LOOKED_THROUGH, of_others, READ_AT_ONCE, false),
+            (events(1..=READ_AT_ONCE), READ_AT_ONCE, READ_AT_ONCE, READ_AT_ONCE, true),
+        ];
+        for (found, looked_up_to, newest, up_to, is_all) in cases {
+            let beyond = Beyond::new(found, looked_up_to, newest);
+            assert_eq!((beyond.up_to, beyond.is_all), (up_to, is_all));
+        }
     }
 }

@@ -117,7 +117,7 @@ pub async fn open_calls(ctx: &Ctx, project: &ProjectRef) -> Result<Vec<ToolCall>
         })
         .await?;
     }
-    ctx.house.store().read(Open { node }).await
+    ctx.house.store().read_beside(Open { node }).await
 }
 
 /// A node names projects by their ids: the one it serves, or any of the workspace whose members it serves.
@@ -317,8 +317,7 @@ impl Operation for Waiting {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<bool> {
-        let open = tx.scope(&self.node.workspace).tool_calls().open_of_node(&self.node.id, OPEN_MOST).await?;
-        Ok(open.iter().any(|call| call.status == CallStatus::Approved))
+        Ok(tx.scope(&self.node.workspace).tool_calls().has_approved_for(&self.node.id).await?)
     }
 }
 

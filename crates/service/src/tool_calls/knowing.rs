@@ -33,8 +33,9 @@ pub(super) async fn knows_the_file(
     let base = preview.and_then(|preview| preview.base_sha256.clone());
     let (Some(mut content), Some(session)) = (base, &call.origin.session) else { return Ok(false) };
     let look = Look { workspace, call, session, path: &write.path };
+    let reads = look.reads(tx).await?;
     for _ in 0..CHANGES_FOLLOWED {
-        if look.has_read(tx, &content).await? {
+        if look.has_read(tx, &reads, &content).await? {
             return Ok(true);
         }
         match look.has_written(tx, &content).await? {
@@ -54,14 +55,19 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    async fn has_read(&self, tx: &mut Tx, content: &str) -> Result<bool> {
+    /// The newest reads of the file.
+    async fn reads(&self, tx: &mut Tx) -> Result<Vec<ToolCallId>> {
         let what = (&self.call.origin.agent.id, NodeTool::ReadFile.as_str());
         let mut calls = tx.scope(self.workspace).tool_calls();
         let reads = calls.completed_of_session(self.session, what, READS_LOOKED_AT).await?;
         let is_of_path = |params: &str| request_of(NodeTool::ReadFile, params).is_some_and(|read| self.is_about(&read));
         let of_path = reads.into_iter().filter(|(_, params)| is_of_path(params)).take(CALLS_OF_ONE_FILE);
-        for (id, _) in of_path {
-            let Some((_, result)) = self.brought(tx, &id, content).await? else { continue };
+        Ok(of_path.map(|(id, _)| id).collect())
+    }
+
+    async fn has_read(&self, tx: &mut Tx, reads: &[ToolCallId], content: &str) -> Result<bool> {
+        for id in reads {
+            let Some((_, result)) = self.brought(tx, id, content).await? else { continue };
             if result["truncated"] != true {
                 return Ok(true);
             }

@@ -39,6 +39,8 @@ use tracing::Instrument;
 
 /// What is shown of an answer is remembered up to here, for the history of a turn that is cut off.
 const SHOWN_MOST: usize = 256 * 1024;
+/// Messages that are read while somebody may wait to write.
+const SHORT_HISTORY: u64 = 64;
 /// Bytes of history worth reading for each token of the model's window.
 const BYTES_PER_TOKEN: u64 = 6;
 
@@ -140,7 +142,10 @@ impl Host {
             is_shared: self.agent.visibility == Visibility::Shared,
             bytes_most: usize::try_from(bytes_most).unwrap_or(usize::MAX),
         };
-        self.house.store().read(read).await
+        // A long history is much to read.
+        let is_short = self.task.talk.message_number <= SHORT_HISTORY;
+        let store = self.house.store();
+        if is_short { store.read(read).await } else { store.read_beside(read).await }
     }
 
     /// What the agent is told of the shared context, if it may use it.

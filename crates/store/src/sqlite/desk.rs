@@ -33,12 +33,16 @@ impl Desk {
     /// Takes a job: done already when this returns, or put into the queue.
     pub(crate) fn hand_in(&self, turn: &WorkspaceId, job: Box<dyn Job>) -> Result<(), Refused<Box<dyn Job>>> {
         let Some(mut writer) = self.writer_for(job.as_ref()) else { return self.rooms.queue.push(turn, job) };
-        // To open the database again takes long: the thread does it. Also if this one does not come back from the job.
-        let mut mending = Mending { rooms: &self.rooms, turn, is_needed: true };
-        writer.write_alone(job);
-        mending.is_needed = writer.is_broken();
-        drop(writer);
+        self.mended_after(&mut writer, |writer| writer.write_alone(job));
         Ok(())
+    }
+
+    /// To open the database again takes long: the thread does it. Also if this one does not come back from its work.
+    fn mended_after<T>(&self, writer: &mut Writer, work: impl FnOnce(&mut Writer) -> T) -> T {
+        let mut mending = Mending { rooms: &self.rooms, is_needed: true };
+        let outcome = work(writer);
+        mending.is_needed = writer.is_broken();
+        outcome
     }
 
     /// The writer, if this job may be done here and nobody would wait behind it.
@@ -64,7 +68,8 @@ impl Desk {
         if self.rooms.readers.is_up_to_date() {
             return self.rooms.readers.run(operation);
         }
-        let answer = self.idle_writer().and_then(|mut writer| writer.read(operation));
+        let idle = self.idle_writer().filter(|writer| !writer.is_broken());
+        let answer = idle.and_then(|mut writer| self.mended_after(&mut writer, |writer| writer.read(operation)));
         answer.unwrap_or_else(|| self.rooms.readers.run(operation))
     }
 
@@ -87,7 +92,6 @@ impl Desk {
 /// Has the thread mend a writer, when this goes.
 struct Mending<'d> {
     rooms: &'d Rooms,
-    turn: &'d WorkspaceId,
     is_needed: bool,
 }
 
@@ -95,7 +99,7 @@ impl Drop for Mending<'_> {
     fn drop(&mut self) {
         if self.is_needed {
             // A queue that is closed has it over with.
-            let _ = self.rooms.queue.push(self.turn, Box::new(Nothing));
+            let _ = self.rooms.queue.push(&WorkspaceId::from_trusted(String::new()), Box::new(Nothing));
         }
     }
 }

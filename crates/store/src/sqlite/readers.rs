@@ -8,7 +8,7 @@
 
 use super::open_reader;
 use crate::connection::Connection;
-use crate::operation::ready;
+use crate::operation::{read_now, ready};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use crate::{Operation, Result, Tx};
@@ -129,9 +129,9 @@ impl Readers {
         let commits = self.commits.load(Ordering::Acquire);
         let mut reader = self.take()?;
         reader.begin_view(commits)?;
-        let outcome = ready(operation.run(&mut reader.tx));
+        let outcome = read_now(operation, &mut reader.tx);
         self.give_back(reader);
-        outcome?
+        outcome
     }
 
     pub(crate) fn close(&self) {

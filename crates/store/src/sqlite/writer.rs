@@ -10,14 +10,12 @@ use super::readers::Readers;
 use super::reopen_after_failure;
 use crate::connection::Connection;
 use crate::jobs::{Job, run_in_savepoint, run_plainly};
-use crate::operation::ready;
+use crate::operation::{read_now, ready};
 use crate::queue::FairQueue;
 use crate::shared::{Condition, Shared};
 use crate::sync::{Instant, thread};
 use crate::{Error, Operation, Result, Tx};
-use futures_util::FutureExt;
 use std::cell::Cell;
-use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,13 +104,14 @@ impl Writer {
         // One lock for all statements of the read.
         let began = ready(tx.control("BEGIN")).and_then(|began| began);
         tx.lend();
-        let run = began.and_then(|()| ready(AssertUnwindSafe(operation.run(&mut tx)).catch_unwind()));
+        let outcome = match began {
+            Ok(()) => read_now(operation, &mut tx),
+            Err(error) => Err(error.into()),
+        };
         tx.take_back();
-        let ended = ready(tx.control("COMMIT")).and_then(|ended| ended);
-        // A connection that cannot even end a read is not written with.
-        self.tx = ended.is_ok().then_some(tx);
-        let outcome = run.and_then(|outcome| outcome.map_err(|_| Error::BadOperation("a read panicked")));
-        Some(outcome.unwrap_or_else(|error| Err(error.into())))
+        // A connection that cannot even end a read is not written with. One that met an error may have ended it already.
+        self.tx = roll_back(&mut tx).then_some(tx);
+        Some(outcome)
     }
 
     pub(crate) fn close(&mut self) {
