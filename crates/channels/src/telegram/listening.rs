@@ -1,0 +1,125 @@
+//! How updates arrive: by asking again and again, or at an address that Telegram is told.
+//!
+//! The number up to which updates are done with moves only after a message was taken: what a crash cuts off is offered
+//! again.
+
+use super::Mode;
+use super::api::Api;
+use super::updates::{self, Heard, Me};
+use crate::pauses::Pauses;
+use crate::running::Stop;
+use crate::states::Health;
+use crate::{Receiver, Result, Taken};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::sync::{Arc, OnceLock};
+
+const KINDS: [&str; 3] = ["message", "edited_message", "callback_query"];
+const UPDATES_MOST: u8 = 100;
+
+pub(super) struct Listening {
+    pub(super) api: Arc<Api>,
+    pub(super) receiver: Arc<dyn Receiver>,
+    pub(super) me: Arc<OnceLock<Me>>,
+    pub(super) health: Health,
+    pub(super) mode: Mode,
+}
+
+impl Listening {
+    /// Until it is asked to stop.
+    pub(super) async fn run(self, mut stop: Stop) {
+        let mut pauses = Pauses::of(&self.api.timing);
+        let me = loop {
+            match stop.or(self.introduce()).await {
+                None => return,
+                Some(Ok(me)) => break me,
+                Some(Err(error)) => {
+                    self.health.failing(&error);
+                    if stop.sleep(pauses.after(&error)).await.is_none() {
+                        return;
+                    }
+                }
+            }
+        };
+        let me = self.me.get_or_init(|| me);
+        self.health.well();
+        match self.mode {
+            Mode::Polling => self.poll(me, &mut stop).await,
+            Mode::Webhook { .. } => Some(stop.asked().await),
+        };
+    }
+
+    /// Who we are, and how we want to be told. Also what shows that the token is good.
+    async fn introduce(&self) -> Result<Me> {
+        let me: Me = self.api.call("getMe", &json!({})).await?;
+        match &self.mode {
+            Mode::Polling => {
+                self.api.call::<bool>("deleteWebhook", &json!({ "drop_pending_updates": false })).await?;
+            }
+            Mode::Webhook { url: Some(url), secret } => {
+                let wanted = json!({ "url": url, "secret_token": secret.reveal(), "allowed_updates": KINDS });
+                self.api.call::<bool>("setWebhook", &wanted).await?;
+            }
+            Mode::Webhook { url: None, .. } => {}
+        }
+        Ok(me)
+    }
+
+    /// None when it was asked to stop.
+    async fn poll(&self, me: &Me, stop: &mut Stop) -> Option<()> {
+        let mut pauses = Pauses::of(&self.api.timing);
+        let mut offset = None;
+        loop {
+            match stop.or(self.ask(offset)).await? {
+                Ok(updates) => {
+                    self.health.well();
+                    let mut has_moved = updates.is_empty();
+                    for update in &updates {
+                        let Some(number) = updates::number_of(update) else { continue };
+                        self.hand_over(update, me, stop).await?;
+                        let next = number.saturating_add(1);
+                        // A provider that does not listen to the number would be asked without a pause.
+                        has_moved |= offset.is_none_or(|offset| next > offset);
+                        offset = Some(next);
+                    }
+                    if has_moved {
+                        pauses.reset();
+                    } else {
+                        stop.sleep(pauses.next()).await?;
+                    }
+                }
+                Err(error) => {
+                    self.health.failing(&error);
+                    stop.sleep(pauses.after(&error)).await?;
+                }
+            }
+        }
+    }
+
+    async fn ask(&self, offset: Option<i64>) -> Result<Vec<Box<RawValue>>> {
+        let poll = self.api.timing.poll;
+        let mut wanted = json!({ "timeout": poll.as_secs(), "limit": UPDATES_MOST, "allowed_updates": KINDS });
+        if let Some(offset) = offset {
+            wanted["offset"] = Value::from(offset);
+        }
+        self.api.call_within("getUpdates", &wanted, poll + self.api.timing.answer).await
+    }
+
+    /// Until it is taken.
+    async fn hand_over(&self, update: &RawValue, me: &Me, stop: &mut Stop) -> Option<()> {
+        let message = match updates::read(update, me) {
+            Heard::Message(message) => message,
+            Heard::Nothing(why) => {
+                tracing::debug!(why, "an update of telegram is passed over");
+                return Some(());
+            }
+        };
+        let mut pauses = Pauses::of(&self.api.timing);
+        while self.receiver.receive((*message).clone()).await == Taken::NotNow {
+            self.health.failing("the house does not take messages");
+            stop.sleep(pauses.next()).await?;
+        }
+        self.health.well();
+        Some(())
+    }
+}
