@@ -36,8 +36,8 @@ impl Health {
         }
     }
 
-    pub(crate) fn failing(&self, why: impl ToString) {
-        let why = why.to_string();
+    pub(crate) fn failing(&self, why: impl Into<String>) {
+        let why = why.into();
         if self.becomes(State::Failing { why: why.clone() }) {
             tracing::warn!(channel = self.channel, why, "the channel is failing");
         }

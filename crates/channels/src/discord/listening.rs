@@ -78,7 +78,7 @@ impl Listening {
                     Ended::Suddenly => pauses.next(),
                 },
                 Err(error) => {
-                    self.health.failing(&error);
+                    self.health.failing(error.to_string());
                     pauses.after(&error)
                 }
             };

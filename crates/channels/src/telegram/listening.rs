@@ -12,7 +12,9 @@ use crate::states::Health;
 use crate::{Receiver, Result, Taken};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 const KINDS: [&str; 3] = ["message", "edited_message", "callback_query"];
 const UPDATES_MOST: u8 = 100;
@@ -34,7 +36,7 @@ impl Listening {
                 None => return,
                 Some(Ok(me)) => break me,
                 Some(Err(error)) => {
-                    self.health.failing(&error);
+                    self.health.failing(error.to_string());
                     if stop.sleep(pauses.after(&error)).await.is_none() {
                         return;
                     }
@@ -44,9 +46,9 @@ impl Listening {
         let me = self.me.get_or_init(|| me);
         self.health.well();
         match self.mode {
-            Mode::Polling => self.poll(me, &mut stop).await,
-            Mode::Webhook { .. } => Some(stop.asked().await),
-        };
+            Mode::Polling => drop(self.poll(me, &mut stop).await),
+            Mode::Webhook { .. } => stop.asked().await,
+        }
     }
 
     /// Who we are, and how we want to be told. Also what shows that the token is good.
@@ -66,38 +68,40 @@ impl Listening {
     }
 
     /// None when it was asked to stop.
-    async fn poll(&self, me: &Me, stop: &mut Stop) -> Option<()> {
+    async fn poll(&self, me: &Me, stop: &mut Stop) -> Option<Infallible> {
         let mut pauses = Pauses::of(&self.api.timing);
         let mut offset = None;
+        // After a failure nobody should wait for the next message to know that it is over.
+        let mut is_well = true;
         loop {
-            match stop.or(self.ask(offset)).await? {
+            let poll = if is_well { self.api.timing.poll } else { Duration::ZERO };
+            let asked = stop.or(self.ask(offset, poll)).await?;
+            is_well = asked.is_ok();
+            match asked {
                 Ok(updates) => {
                     self.health.well();
-                    let mut has_moved = updates.is_empty();
+                    let before = offset;
                     for update in &updates {
                         let Some(number) = updates::number_of(update) else { continue };
                         self.hand_over(update, me, stop).await?;
-                        let next = number.saturating_add(1);
-                        // A provider that does not listen to the number would be asked without a pause.
-                        has_moved |= offset.is_none_or(|offset| next > offset);
-                        offset = Some(next);
+                        offset = Some(number.saturating_add(1));
                     }
-                    if has_moved {
+                    // A provider that does not listen to the number would be asked without a pause.
+                    if updates.is_empty() || offset > before {
                         pauses.reset();
                     } else {
                         stop.sleep(pauses.next()).await?;
                     }
                 }
                 Err(error) => {
-                    self.health.failing(&error);
+                    self.health.failing(error.to_string());
                     stop.sleep(pauses.after(&error)).await?;
                 }
             }
         }
     }
 
-    async fn ask(&self, offset: Option<i64>) -> Result<Vec<Box<RawValue>>> {
-        let poll = self.api.timing.poll;
+    async fn ask(&self, offset: Option<i64>, poll: Duration) -> Result<Vec<Box<RawValue>>> {
         let mut wanted = json!({ "timeout": poll.as_secs(), "limit": UPDATES_MOST, "allowed_updates": KINDS });
         if let Some(offset) = offset {
             wanted["offset"] = Value::from(offset);

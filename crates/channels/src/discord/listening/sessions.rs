@@ -10,9 +10,18 @@ use domain::channels::InboundMessage;
 use futures_util::StreamExt;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::ready;
 use tokio::sync::mpsc;
-use twilight_gateway::{ConfigBuilder, Message, Shard, ShardId};
+use tokio::time::Sleep;
+use twilight_gateway::error::ReceiveMessageError;
+use twilight_gateway::{ConfigBuilder, Message, Shard, ShardId, ShardState};
 use twilight_model::gateway::Intents;
+
+/// How often the library may have something to do until it is connected: some times the name, the connection, its
+/// encryption and the protocol on it.
+const TURNS_MOST: usize = 50;
 
 /// How a run ended, if nobody asked for it.
 pub(super) enum Ended {
@@ -57,7 +66,7 @@ impl Session {
     pub(super) async fn run(mut self, mut stop: Stop) -> Option<Ended> {
         let mut closed_with = None;
         loop {
-            match stop.or(self.shard.next()).await? {
+            match stop.or(self.next()).await? {
                 Some(Ok(Message::Text(text))) => stop.or(self.hear(&text)).await?,
                 Some(Ok(Message::Close(frame))) => {
                     closed_with = frame.as_ref().map(|frame| frame.code);
@@ -76,6 +85,33 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// To a gateway that hangs up without a word the library connects again at once, for ever, and tells nobody. It is
+    /// then asked to go on only after pauses.
+    async fn next(&mut self) -> Option<Result<Message, ReceiveMessageError>> {
+        let (shard, health, pauses) = (&mut self.shard, &self.health, &mut self.pauses);
+        let mut turns = 0;
+        let mut pause: Option<Pin<Box<Sleep>>> = None;
+        poll_fn(move |context| {
+            if let Some(pause) = &mut pause {
+                ready!(pause.as_mut().poll(context));
+            }
+            pause = None;
+            let polled = shard.poll_next_unpin(context);
+            if polled.is_pending() && matches!(shard.state(), ShardState::Disconnected { .. }) {
+                turns += 1;
+                if turns > TURNS_MOST {
+                    health.failing("the gateway hangs up");
+                    let mut begun = Box::pin(tokio::time::sleep(pauses.next()));
+                    // Tells the timer whom to wake.
+                    let _ = begun.as_mut().poll(context);
+                    pause = Some(begun);
+                }
+            }
+            polled
+        })
+        .await
     }
 
     async fn hear(&mut self, text: &str) {
