@@ -45,6 +45,11 @@ impl Error {
         )
     }
 
+    /// Whether the provider may have done what it was asked: asking again may do it twice.
+    pub fn is_unsure(&self) -> bool {
+        matches!(self, Self::Unanswered(_) | Self::Garbled(_))
+    }
+
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after } => Some(*retry_after),

@@ -6,6 +6,15 @@ use std::time::Duration;
 /// How often one thing is said before it is given up.
 const ATTEMPTS: u32 = 5;
 
+/// What happens if something is said twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Twice {
+    /// The provider knows that it is the same.
+    IsOnce,
+    /// People see it twice. Better that than never, and worse than that is more often.
+    IsTwice,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timing {
     pub connect: Duration,
@@ -62,22 +71,24 @@ impl Pauses {
 }
 
 /// Says something until it is heard, refused, or was tried often enough.
-pub(crate) async fn persist<T, F>(timing: &Timing, mut attempt: impl FnMut() -> F) -> Result<T>
+pub(crate) async fn persist<T, F>(timing: &Timing, twice: Twice, mut attempt: impl FnMut() -> F) -> Result<T>
 where
     F: Future<Output = Result<T>>,
 {
     let mut pauses = Pauses::of(timing);
+    let mut has_been_unsure = false;
     for _ in 1..ATTEMPTS {
-        match attempt().await {
-            Err(error) if error.is_transient() => {
-                let pause = pauses.after(&error);
-                if pause > timing.patience {
-                    return Err(error);
-                }
-                tokio::time::sleep(pause).await;
-            }
+        let error = match attempt().await {
+            Err(error) if error.is_transient() => error,
             other => return other,
+        };
+        let pause = pauses.after(&error);
+        let is_enough = has_been_unsure && error.is_unsure() && twice == Twice::IsTwice;
+        if is_enough || pause > timing.patience {
+            return Err(error);
         }
+        has_been_unsure |= error.is_unsure();
+        tokio::time::sleep(pause).await;
     }
     attempt().await
 }

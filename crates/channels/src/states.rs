@@ -49,8 +49,11 @@ impl Health {
 
     fn becomes(&self, state: State) -> bool {
         self.state.send_if_modified(|before| {
-            let is_other = *before != state;
-            *before = state;
+            // A task that is being ended may have something to say still.
+            let is_other = *before != state && *before != State::Stopped;
+            if is_other {
+                *before = state;
+            }
             is_other
         })
     }

@@ -73,10 +73,8 @@ pub enum InboundKind {
     Message(Option<ChatCommand>),
     /// Words that were said before, said differently: never the start of a second turn.
     Edit,
-    Press {
-        callback: CallbackId,
-        data: String,
-    },
+    /// Whoever presses it may have sent other words than the button has: they ask, like any text.
+    Press { callback: CallbackId, data: String },
 }
 
 /// What a pressed button is answered by. Some providers take it for a credential, so it is not shown.

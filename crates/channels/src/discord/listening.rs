@@ -107,8 +107,9 @@ impl Listening {
         line: mpsc::Sender<InboundMessage>,
         stop: &Stop,
     ) -> Option<Ended> {
-        let session = Session::new(&self.api, introduction, self.health.clone(), line);
-        match tokio::spawn(session.run(stop.clone())).await {
+        let (api, health, stop) = (self.api.clone(), self.health.clone(), stop.clone());
+        let session = async move { Session::new(&api, introduction, health, line).run(stop).await };
+        match tokio::spawn(session).await {
             Ok(ended) => ended,
             Err(_) => {
                 self.health.failing("the connection to the gateway broke down");

@@ -5,7 +5,7 @@ use super::api::{Api, Said};
 use super::events::{self, is_number};
 use crate::lanes::Lanes;
 use crate::outlets::{Outlet, Sent};
-use crate::pauses::persist;
+use crate::pauses::{Twice, persist};
 use crate::{Error, Result};
 use data_encoding::HEXLOWER;
 use domain::channels::{Button, CallbackId, DISCORD_LONGEST, OutboundMessage, split};
@@ -71,7 +71,7 @@ impl Voice {
     }
 
     async fn call<T: DeserializeOwned>(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Said<T>> {
-        persist(&self.api.timing, || self.api.call(method.clone(), path, body)).await
+        persist(&self.api.timing, Twice::IsOnce, || self.api.call(method.clone(), path, body)).await
     }
 
     async fn answer(&self, callback: &CallbackId, text: &str) -> Result<()> {

@@ -59,7 +59,13 @@ impl Listening {
                 self.api.call::<bool>("deleteWebhook", &json!({ "drop_pending_updates": false })).await?;
             }
             Mode::Webhook { url: Some(url), secret } => {
-                let wanted = json!({ "url": url, "secret_token": secret.reveal(), "allowed_updates": KINDS });
+                let wanted = json!({
+                    "url": url,
+                    "secret_token": secret.reveal(),
+                    "allowed_updates": KINDS,
+                    // Messages that are brought at the same time have no order.
+                    "max_connections": 1,
+                });
                 self.api.call::<bool>("setWebhook", &wanted).await?;
             }
             Mode::Webhook { url: None, .. } => {}

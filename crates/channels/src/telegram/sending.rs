@@ -6,7 +6,7 @@ use super::formatting::html;
 use super::updates;
 use crate::lanes::Lanes;
 use crate::outlets::{Outlet, Sent};
-use crate::pauses::persist;
+use crate::pauses::{Twice, persist};
 use crate::{Error, Result};
 use domain::channels::{Button, CallbackId, OutboundMessage, TELEGRAM_LONGEST, split};
 use domain::workspaces::ChannelPlace;
@@ -77,7 +77,7 @@ impl Telegraph {
     }
 
     async fn call<T: for<'de> Deserialize<'de>>(&self, method: &str, body: &Value) -> Result<T> {
-        persist(&self.api.timing, || self.api.call(method, body)).await
+        persist(&self.api.timing, Twice::IsTwice, || self.api.call(method, body)).await
     }
 
     async fn end(&self, place: &ChannelPlace, message_id: &str, text: &str) -> Result<()> {

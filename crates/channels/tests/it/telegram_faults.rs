@@ -95,6 +95,18 @@ async fn a_provider_that_keeps_failing_is_given_up_by_who_sends() {
 }
 
 #[tokio::test]
+async fn what_may_have_been_said_is_said_at_most_twice() {
+    for fault in [ApiFault::CutAt(30), ApiFault::Garbage, ApiFault::Close] {
+        let (imitation, inbox) = (ImitatedTelegram::start().await, Inbox::new());
+        let telegram = telegram(&imitation, &inbox);
+        imitation.break_down("sendMessage", fault.clone());
+        let failed = telegram.outlet().send(&OutboundMessage::to(chat(5), "hello")).await.unwrap_err();
+        assert!(failed.is_unsure(), "{fault:?}: {failed:?}");
+        assert_eq!(imitation.calls("sendMessage").len(), 2, "{fault:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_token_that_is_not_accepted_is_told_and_tried_again() {
     let (imitation, inbox) = (ImitatedTelegram::start().await, Inbox::new());
     let options = TelegramOptions { token: Secret::new("43:wrong"), ..telegram_options(&imitation) };

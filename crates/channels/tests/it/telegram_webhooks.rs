@@ -23,7 +23,8 @@ async fn telegram_is_told_the_address_and_the_secret() {
     until_connected(telegram.states()).await;
     let told = imitation.calls("setWebhook").remove(0);
     let kinds = json!(["message", "edited_message", "callback_query"]);
-    assert_eq!(told, json!({ "url": address, "secret_token": SECRET, "allowed_updates": kinds }));
+    let expected = json!({ "url": address, "secret_token": SECRET, "allowed_updates": kinds, "max_connections": 1 });
+    assert_eq!(told, expected);
     assert!(imitation.calls("getUpdates").is_empty());
     assert_eq!(imitation.webhook_url().as_deref(), Some(address));
     // Whoever polls afterwards takes it away again.
