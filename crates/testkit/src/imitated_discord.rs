@@ -106,6 +106,11 @@ impl ImitatedDiscord {
         self.gateway.order(Order::Close(code));
     }
 
+    /// Asks the bot for a heartbeat: once it comes, everything before was read.
+    pub fn heartbeat_now(&self) {
+        self.send_frame(r#"{"op":1,"d":null}"#);
+    }
+
     /// Sends this text as a frame, whatever it is.
     pub fn send_frame(&self, text: &str) {
         self.gateway.order(Order::Frame(text.to_owned()));
@@ -156,6 +161,14 @@ impl ImitatedDiscord {
     /// The bodies of the messages that were written, with `id` and `channel_id`, as they are after edits.
     pub fn messages(&self) -> Vec<Value> {
         self.house.messages()
+    }
+
+    /// Waits for this many messages.
+    pub async fn until_sent(&self, count: usize) -> Vec<Value> {
+        let mut written = self.house.written.subscribe();
+        let waiting = tokio::time::timeout(PATIENCE, written.wait_for(|seen| *seen >= count)).await;
+        assert!(waiting.is_ok_and(|found| found.is_ok()), "no {count} messages in good time");
+        self.messages()
     }
 
     /// The next call whose path has these words goes wrong.

@@ -48,6 +48,10 @@ impl Api {
         Ok(Self { client, base, headers, token, timing })
     }
 
+    pub(crate) fn is_secure(&self) -> bool {
+        self.base.starts_with("https:")
+    }
+
     /// Asks once. `path` begins with a slash and is made of the house's own words and of numbers.
     pub(crate) async fn call<T>(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Said<T>>
     where

@@ -12,7 +12,7 @@ use super::events;
 use crate::pauses::Pauses;
 use crate::running::Stop;
 use crate::states::Health;
-use crate::{Error, Receiver, Result, Taken};
+use crate::{Error, Receiver, Result, Taken, wire};
 use domain::channels::InboundMessage;
 use reqwest::Method;
 use serde::Deserialize;
@@ -93,8 +93,9 @@ impl Listening {
         }
         let Some(gateway_url) = self.gateway_url.clone() else {
             let gateway: Gateway = self.api.call(Method::GET, "/gateway/bot", None).await?.result;
-            let gateway_url =
-                crate::wire::base(&gateway.url, ["ws", "wss"]).map_err(|_| Error::Garbled("it names no gateway"))?;
+            // The token goes there too: from a secure address nobody is led to another kind.
+            let schemes = if self.api.is_secure() { ["wss", "wss"] } else { ["ws", "wss"] };
+            let gateway_url = wire::base(&gateway.url, schemes).map_err(|_| Error::Garbled("it names no gateway"))?;
             return Ok(Introduction { me: me.id, gateway_url, queue: gateway.session_start_limit.queue() });
         };
         Ok(Introduction { me: me.id, gateway_url, queue: InMemoryQueue::default() })

@@ -62,7 +62,7 @@ async fn direct_words_have_a_place_of_their_own() {
     assert_eq!((message.chat, message.place.as_key().as_str()), (ChatType::Direct, "discord::555"));
     let outlet = discord.outlet();
     outlet.send(&OutboundMessage::answering(&message, "hello")).await.unwrap();
-    assert_eq!(imitation.messages()[0]["channel_id"], "555");
+    assert_eq!(imitation.until_sent(1).await[0]["channel_id"], "555");
     let place = outlet.direct("333").await.unwrap();
     assert_eq!(outlet.direct("333").await.unwrap(), place);
     outlet.send(&OutboundMessage::to(place.clone(), "a code for you")).await.unwrap();
@@ -137,6 +137,23 @@ async fn what_was_not_taken_is_offered_again_and_nothing_overtakes_it() {
     let mut texts = inbox.texts();
     texts.dedup();
     assert_eq!(texts, ["first", "second"]);
+}
+
+#[tokio::test]
+async fn what_was_read_is_handed_over_before_it_stops() {
+    let (imitation, inbox) = (ImitatedDiscord::start().await, Inbox::new());
+    let discord = discord(&imitation, &inbox);
+    until_connected(discord.states()).await;
+    let hold = inbox.hold().await;
+    for number in 0..20 {
+        imitation.say("222", None, "555", &number.to_string());
+    }
+    imitation.heartbeat_now();
+    imitation.until_frames(1, 1).await;
+    let (stopping, ()) = tokio::join!(tokio::spawn(discord.stop()), async { drop(hold) });
+    stopping.unwrap();
+    let expected: Vec<String> = (0..20).map(|number| number.to_string()).collect();
+    assert_eq!(inbox.texts(), expected);
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use testkit::{ImitatedDiscord, ImitatedTelegram};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Inbox {
     messages: watch::Sender<Vec<InboundMessage>>,
     is_closed: AtomicBool,
+    /// Whoever has it keeps everybody else from handing anything over.
+    held: Arc<Mutex<()>>,
 }
 
 impl Inbox {
@@ -30,6 +32,11 @@ impl Inbox {
     /// From now on nothing is taken, or everything again.
     pub(crate) fn close(&self, is_closed: bool) {
         self.is_closed.store(is_closed, Ordering::SeqCst);
+    }
+
+    /// Until it is dropped, whoever hands something over waits.
+    pub(crate) async fn hold(&self) -> OwnedMutexGuard<()> {
+        self.held.clone().lock_owned().await
     }
 
     pub(crate) fn texts(&self) -> Vec<String> {
@@ -47,6 +54,7 @@ impl Inbox {
 impl Receiver for Inbox {
     fn receive(&self, message: InboundMessage) -> BoxFuture<'_, Taken> {
         async move {
+            drop(self.held.lock().await);
             // Decided before anybody hears of it, so that a test which reopens the inbox knows what was said before.
             let taken = if self.is_closed.load(Ordering::SeqCst) { Taken::NotNow } else { Taken::Durably };
             self.messages.send_modify(|messages| messages.push(message));

@@ -133,7 +133,8 @@ impl Connection {
             }
             Order::Cut => false,
             Order::Close(code) => self.close(code).await,
-            Order::Frame(text) => self.send_text(text).await,
+            // After everything that was dispatched before it.
+            Order::Frame(text) => self.tell().await && self.send_text(text).await,
         }
     }
 }

@@ -6,12 +6,15 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
+use tokio::sync::watch;
 
 const CONTENT_LONGEST: usize = 2000;
 
 pub(super) struct House {
     gateway_url: String,
     rows: Mutex<Rows>,
+    /// How many messages there are.
+    pub(super) written: watch::Sender<usize>,
 }
 
 #[derive(Default)]
@@ -36,7 +39,8 @@ type Done = Result<(u16, Value), (u16, Value)>;
 
 impl House {
     pub(super) fn new(gateway_url: String) -> Self {
-        Self { gateway_url, rows: Mutex::new(Rows { last_id: 1_000, ..Rows::default() }) }
+        let rows = Mutex::new(Rows { last_id: 1_000, ..Rows::default() });
+        Self { gateway_url, rows, written: watch::Sender::new(0) }
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
@@ -85,6 +89,7 @@ impl Answering for House {
             ("POST", ["users", "@me", "channels"]) => rows.open_direct(&request.body),
             _ => Err((404, json!({ "message": "404: Not Found", "code": 0 }))),
         };
+        self.written.send_replace(rows.messages.len());
         let (Ok((status, body)) | Err((status, body))) = done;
         (status, headers, if body.is_null() { String::new() } else { body.to_string() })
     }

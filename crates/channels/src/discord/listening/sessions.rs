@@ -16,8 +16,7 @@ use std::task::ready;
 use tokio::sync::mpsc;
 use tokio::time::Sleep;
 use twilight_gateway::error::ReceiveMessageError;
-use twilight_gateway::{ConfigBuilder, Message, Shard, ShardId, ShardState};
-use twilight_model::gateway::Intents;
+use twilight_gateway::{ConfigBuilder, Intents, Message, Shard, ShardId, ShardState};
 
 /// How often the library may have something to do until it is connected: some times the name, the connection, its
 /// encryption and the protocol on it.
