@@ -204,3 +204,19 @@ async fn a_token_that_is_not_accepted_is_told_and_settings_are_checked() {
         assert!(Discord::start(options, inbox.clone()).is_err());
     }
 }
+
+#[tokio::test]
+async fn a_server_without_tls_is_no_secure_provider() {
+    let (imitation, inbox) = (ImitatedDiscord::start().await, Inbox::new());
+    let fine = discord_options(&imitation);
+    let gateway_url = Some(imitation.gateway_url().replace("ws:", "wss:"));
+    let discord = Discord::start(DiscordOptions { gateway_url, ..fine.clone() }, inbox.clone()).unwrap();
+    until_failing(discord.states(), "cannot be reached").await;
+    assert!(imitation.frames().is_empty(), "nothing was said in the clear");
+    discord.stop().await;
+    let before = imitation.requests().len();
+    let api_base = Some(imitation.api_base().replace("http:", "https:"));
+    let discord = Discord::start(DiscordOptions { api_base, ..fine }, inbox.clone()).unwrap();
+    until_failing(discord.states(), "").await;
+    assert_eq!(imitation.requests().len(), before);
+}

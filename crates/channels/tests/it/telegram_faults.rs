@@ -182,3 +182,14 @@ async fn settings_that_cannot_work_are_refused_at_once() {
     }
     assert_eq!(start(fine), None);
 }
+
+#[tokio::test]
+async fn a_server_without_tls_is_no_secure_provider() {
+    let (imitation, inbox) = (ImitatedTelegram::start().await, Inbox::new());
+    let secure = imitation.api_base().replace("http:", "https:");
+    let options = TelegramOptions { api_base: Some(secure), ..telegram_options(&imitation) };
+    let telegram = Telegram::start(options, inbox.clone()).unwrap();
+    until_failing(telegram.states(), "").await;
+    assert!(telegram.outlet().send(&OutboundMessage::to(chat(5), "hello")).await.is_err());
+    assert!(imitation.requests().is_empty(), "nothing was said in the clear");
+}
