@@ -162,7 +162,7 @@ pub(crate) fn read(update: &RawValue, me: &Me) -> Heard {
 
 fn said(raw: &RawValue, is_edit: bool, me: &Me) -> Result<InboundMessage, &'static str> {
     let message: Message = serde_json::from_str(raw.get()).map_err(|_| "its message has another form")?;
-    // `first` is what came, in whatever form; only the names of its parts are looked at.
+    // Media are many, and only whether there are any matters: the names of the parts tell.
     let parts: BTreeMap<String, IgnoredAny> =
         serde_json::from_str(raw.get()).map_err(|_| "its message has no parts")?;
     let chat = chat_type(&message.chat)?;
