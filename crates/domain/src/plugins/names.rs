@@ -40,9 +40,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    type Case<'a> = (&'a str, &'a str, &'a [&'a str], Result<&'a str, Unnameable>);
+
     #[test]
     fn tools_are_called_after_their_plugin_unless_they_carry_a_granted_prefix() {
-        let cases: [(&str, &str, &[&str], Result<&str, Unnameable>); 21] = [
+        let cases: [Case<'_>; 21] = [
             ("kubernetes", "get", &["kubernetes.*"], Ok("kubernetes.get")),
             ("kubernetes", "k8s.get", &["k8s.*"], Ok("k8s.get")),
             ("kubernetes", "K8s.Get-Pods", &["k8s.*"], Ok("k8s.get_pods")),
