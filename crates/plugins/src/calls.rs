@@ -44,7 +44,7 @@ impl Plugins {
         tokio::pin!(cancel);
         let _turn = tokio::select! {
             biased;
-            () = &mut cancel => return Err(Error::Cancelled),
+            () = &mut cancel => return Err(Error::Cancelled { was_sent: false }),
             turn = self.turn(&slot, deadline) => turn?,
         };
         // After the wait: what was true before it need not be now.
@@ -55,7 +55,7 @@ impl Plugins {
             biased;
             answer = link.peer.call_tool_once(params) => self.outcome(&slot, &link, answer),
             why = link.closing.closed() => Err(Error::Interrupted { plugin: plugin(), why }),
-            () = &mut cancel => Err(Error::Cancelled),
+            () = &mut cancel => Err(Error::Cancelled { was_sent: true }),
             () = tokio::time::sleep_until(deadline) => Err(Error::Overdue { plugin: plugin(), within }),
         }
     }

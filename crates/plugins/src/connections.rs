@@ -146,6 +146,13 @@ async fn subscribe(peer: Peer<RoleClient>, tools_changed: Arc<Notify>) {
     }
 }
 
+/// Whoever still has a link learns that it leads nowhere, however the connection went.
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.closing.close("it is stopped");
+    }
+}
+
 impl Connection {
     pub(crate) fn link(&self) -> Link {
         Link { peer: self.running.peer().clone(), closing: self.closing.clone() }

@@ -17,7 +17,7 @@ pub enum Error {
     #[error("plugin `{plugin}` did not answer within {} s: it is not known whether it ran", within.as_secs())]
     Overdue { plugin: String, within: Duration },
     #[error("the call was cancelled")]
-    Cancelled,
+    Cancelled { was_sent: bool },
     #[error("too many calls wait for plugin `{plugin}`; nothing was run")]
     Busy { plugin: String },
     #[error("there is no such tool")]
@@ -33,7 +33,7 @@ impl Error {
     pub fn code(&self) -> Code {
         match self {
             Self::Unavailable { .. } | Self::Interrupted { .. } | Self::Overdue { .. } => Code::PluginUnavailable,
-            Self::Cancelled => Code::Cancelled,
+            Self::Cancelled { .. } => Code::Cancelled,
             Self::Busy { .. } => Code::QueueFull,
             Self::NoSuchTool => Code::ToolNotFound,
             Self::Changed => Code::DigestMismatch,
@@ -43,7 +43,7 @@ impl Error {
 
     /// Whether something may have happened. Where this is false, nothing did.
     pub fn may_have_run(&self) -> bool {
-        matches!(self, Self::Interrupted { .. } | Self::Overdue { .. } | Self::Cancelled)
+        matches!(self, Self::Interrupted { .. } | Self::Overdue { .. } | Self::Cancelled { was_sent: true })
     }
 }
 
@@ -58,7 +58,8 @@ mod tests {
             (Error::Unavailable { plugin: plugin.clone(), why: why.clone() }, Code::PluginUnavailable, false),
             (Error::Interrupted { plugin: plugin.clone(), why }, Code::PluginUnavailable, true),
             (Error::Overdue { plugin: plugin.clone(), within: Duration::from_secs(60) }, Code::PluginUnavailable, true),
-            (Error::Cancelled, Code::Cancelled, true),
+            (Error::Cancelled { was_sent: true }, Code::Cancelled, true),
+            (Error::Cancelled { was_sent: false }, Code::Cancelled, false),
             (Error::Busy { plugin }, Code::QueueFull, false),
             (Error::NoSuchTool, Code::ToolNotFound, false),
             (Error::Changed, Code::DigestMismatch, false),

@@ -3,6 +3,8 @@
 
 mod events;
 
+use crate::watched::TOO_LARGE;
+use crate::weights::Weight;
 use futures_util::stream::BoxStream;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
@@ -28,8 +30,8 @@ pub(crate) enum Fault {
     NotReached,
     #[error("its connection broke")]
     Broken,
-    #[error("it sent a message of more than {0} bytes")]
-    TooLarge(usize),
+    #[error("{TOO_LARGE}")]
+    TooLarge,
 }
 
 impl From<reqwest::Error> for Fault {
@@ -186,10 +188,10 @@ impl Http {
     }
 
     async fn body(&self, mut response: Response) -> Result<Vec<u8>, Fault> {
-        let mut body = Vec::new();
+        let (mut body, mut weight) = (Vec::new(), Weight::new(self.most));
         while let Some(bytes) = response.chunk().await? {
-            if body.len() + bytes.len() > self.most {
-                return Err(Fault::TooLarge(self.most));
+            if !weight.bears(&bytes) {
+                return Err(Fault::TooLarge);
             }
             body.extend_from_slice(&bytes);
         }

@@ -24,6 +24,7 @@ mod states;
 mod stderr;
 mod supervisors;
 mod watched;
+mod weights;
 
 pub use boards::{ListedPlugin, Listing};
 pub use calls::Call;

@@ -4,7 +4,8 @@
 //! people on their output by mistake: such lines are passed over, and counted.
 
 use crate::closings::Closing;
-use crate::watched::{UNREAD, Unasked};
+use crate::watched::{TOO_LARGE, UNREAD, Unasked};
+use crate::weights::Weight;
 use rmcp::RoleClient;
 use rmcp::model::{ErrorData, NumberOrString, ServerJsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -21,7 +22,7 @@ pub(crate) struct Lines<R, W> {
     reader: BufReader<R>,
     /// Of a line that has not ended; survives a `receive` that was dropped.
     line: Vec<u8>,
-    most: usize,
+    weight: Weight,
     /// None once it was closed.
     writer: Arc<Mutex<Option<W>>>,
     write_within: Duration,
@@ -39,7 +40,7 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
         Self {
             reader: BufReader::with_capacity(READ_AT_ONCE, reader),
             line: Vec::new(),
-            most,
+            weight: Weight::new(most),
             writer: Arc::new(Mutex::new(Some(writer))),
             write_within,
             unasked,
@@ -56,8 +57,8 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
             }
             let end = bytes.iter().position(|byte| *byte == b'\n');
             let part = &bytes[..end.unwrap_or(bytes.len())];
-            if self.line.len() + part.len() > self.most {
-                self.closing.close(format!("it sent a message of more than {} bytes", self.most));
+            if !self.weight.bears(part) {
+                self.closing.close(TOO_LARGE);
                 return false;
             }
             // Between taking and consuming nothing waits, so a dropped `receive` loses nothing.
@@ -105,6 +106,7 @@ where
             }
             let message = parse(&self.line);
             self.line.clear();
+            self.weight.reset();
             // A line may have been large once; its room is not kept for ever.
             self.line.shrink_to(READ_AT_ONCE);
             if message.is_some() {
@@ -181,7 +183,7 @@ mod tests {
         let flood = tokio::spawn(async move { while theirs.write_all(&[b'x'; 64]).await.is_ok() {} });
         assert!(lines.receive().await.is_none());
         assert!(lines.line.capacity() < 4096, "{}", lines.line.capacity());
-        assert_eq!(closing.closed().await, "it sent a message of more than 1000 bytes");
+        assert_eq!(closing.closed().await, TOO_LARGE);
         drop(lines);
         flood.await.unwrap();
     }

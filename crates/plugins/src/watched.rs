@@ -14,6 +14,7 @@ use tokio::time::Instant;
 /// Said where nothing more is known.
 pub(crate) const GONE: &str = "it closed the connection";
 pub(crate) const UNREAD: &str = "it does not take what is sent to it";
+pub(crate) const TOO_LARGE: &str = "it sent a message that is too large";
 const FLOODED: &str = "it sent more messages than anybody asked for";
 
 /// Messages that nobody asked for, over time: a bucket that empties by a tenth every second.

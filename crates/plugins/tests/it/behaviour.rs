@@ -130,7 +130,7 @@ async fn a_call_that_is_cancelled_or_dropped_is_cancelled_at_the_plugin() {
         scene.call("echo", json!({})).await.unwrap();
         cancel.send(()).unwrap();
     });
-    assert_eq!(ended, Err(Error::Cancelled));
+    assert_eq!(ended, Err(Error::Cancelled { was_sent: true }));
     assert_eq!(scene.call("cancelled", json!({})).await.unwrap().text, "1");
     tokio::select! {
         _ = scene.call("hang", json!({})) => panic!("it never answers"),
@@ -181,7 +181,7 @@ async fn only_so_many_calls_run_at_once_and_only_so_many_wait() {
     let (first, (second, third)) = tokio::join!(biased; first, rest);
     assert_eq!(
         (first, second.as_deref()),
-        (Err(Error::Cancelled), Ok("{}")),
+        (Err(Error::Cancelled { was_sent: true }), Ok("{}")),
         "the second had its turn after the first"
     );
     assert_eq!(third, Err(Error::Busy { plugin: "odd".to_owned() }));

@@ -86,7 +86,7 @@ async fn a_server_that_misbehaves_ends_its_call_and_nothing_else() {
     let cases: [(OnCall, &str); 8] = [
         (endless_event, ""),
         (endless_events, "more messages than anybody asked for"),
-        (endless_body, "a message of more than 4194304 bytes"),
+        (endless_body, "a message that is too large"),
         (cut_off, "its connection broke"),
         (|_| status(500), "status 500"),
         (|_| status(404), "status 404"),

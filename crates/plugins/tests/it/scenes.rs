@@ -135,8 +135,11 @@ impl Scene {
     }
 }
 
-pub(crate) fn object(value: Value) -> Map<String, Value> {
-    value.as_object().cloned().unwrap_or_default()
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
 }
 
 fn map(declarations: &[(&str, PluginDeclaration)]) -> BTreeMap<String, PluginDeclaration> {

@@ -136,12 +136,12 @@ impl Odd {
             async move {
                 let path = request.uri().path().to_owned();
                 let body: Bytes = axum::body::to_bytes(request.into_body(), 10_000_000).await.unwrap();
-                odd.answer(path, serde_json::from_slice(&body).unwrap_or_default())
+                odd.answer(path, &serde_json::from_slice(&body).unwrap_or_default())
             }
         })
     }
 
-    fn answer(&self, path: String, message: Value) -> Answer {
+    fn answer(&self, path: String, message: &Value) -> Answer {
         self.requests.lock().unwrap().push((path, message.clone()));
         let id = &message["id"];
         let result = |result: Value| json_answer(&json!({"jsonrpc": "2.0", "id": id, "result": result}));

@@ -4,7 +4,6 @@ use super::Plugin;
 use serde_json::{Value, json};
 use std::io;
 use std::process::{Command, ExitCode, Stdio};
-use std::time::Duration;
 
 pub(crate) fn introduction(version: &Value) -> Value {
     let capabilities = json!({"tools": {"listChanged": true}});
@@ -13,7 +12,8 @@ pub(crate) fn introduction(version: &Value) -> Value {
 
 pub(crate) fn discovery() -> Value {
     json!({
-        "resultType": "complete", "ttlMs": 0, "cacheScope": "private", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {"listChanged": true}},
+        "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+        "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {"listChanged": true}},
         "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "odd", "version": "2"}}
     })
 }
@@ -26,7 +26,7 @@ pub(crate) fn begin(plugin: &mut Plugin) -> Option<ExitCode> {
             Some(ExitCode::from(3))
         }
         "hang-at-start" => loop {
-            std::thread::sleep(Duration::from_secs(3600));
+            std::thread::park();
         },
         // It keeps all pipes open, whatever becomes of its parent.
         "forks" => {
@@ -40,8 +40,10 @@ pub(crate) fn begin(plugin: &mut Plugin) -> Option<ExitCode> {
 
 /// Its input is closed.
 pub(crate) fn end(plugin: &Plugin) -> ExitCode {
-    while plugin.habit == "stubborn" {
-        std::thread::sleep(Duration::from_secs(3600));
+    if plugin.habit == "stubborn" {
+        loop {
+            std::thread::park();
+        }
     }
     ExitCode::SUCCESS
 }

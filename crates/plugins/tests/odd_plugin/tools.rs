@@ -4,7 +4,7 @@ use super::{Plugin, answer, refuse, say};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-const USUAL: [&str; 18] = [
+const USUAL: [&str; 19] = [
     "echo",
     "about",
     "crash",
@@ -23,6 +23,7 @@ const USUAL: [&str; 18] = [
     "fail",
     "image",
     "deaf",
+    "bomb",
 ];
 /// Two are one when written in small letters; others cannot be written at all, or belong to somebody else.
 const ODD: [&str; 9] = ["fine", "Same-Name", "same_name", "größe", "with space", "k8s.get", "", "twice", "twice"];
@@ -78,6 +79,8 @@ impl Plugin {
             "change" => self.change(id),
             "ask" => self.ask(id),
             "garbled" => say(&json!({"id": id, "result": {"content": []}})),
+            // Small to send, and many times as large once it is read.
+            "bomb" => answer(id, &json!({"content": [], "numbers": vec![0; 2_000_000]})),
             "refuse" => refuse(id, -32602, "no such argument"),
             "fail" => answer(id, &json!({"content": [{"type": "text", "text": "it failed"}], "isError": true})),
             "image" => answer(id, &json!({"content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]})),
