@@ -21,7 +21,7 @@ impl ChatModel for OpenAi {
     ) -> BoxFuture<'a, Result<Reply>> {
         Box::pin(async move {
             let names = WireNames::new(&request.tools);
-            let body = requests::body(request, &names).to_string().into_bytes();
+            let body = requests::written_down(&requests::body(request, &names))?;
             let mut completion = Completion::default();
             self.endpoint.call(body, &mut completion, heard).await?;
             completion.finish(&request.model, &names)

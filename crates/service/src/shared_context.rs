@@ -13,8 +13,9 @@ pub use inspection::inspect;
 use crate::sessions::SessionRef;
 use crate::{Ctx, Error, Result, idempotency};
 use changes::{Action, Change};
-use domain::answers::Answer;
+use domain::answers::{Answer, Listing};
 use domain::requests::{Request, WriteRequest};
+use domain::sessions::Session;
 use looks::{Look, Looked};
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -29,7 +30,15 @@ pub async fn execute(ctx: &Ctx, session: SessionRef, request: Request) -> Result
         Request::RestoreSnapshot { label } => {
             change(ctx, session, snapshots::Restore { label }).await.map(Answer::Restored)
         }
-        look => look_at(ctx, session, look).await,
+        look => look_at(ctx, session, look).await.map(|(answer, _)| answer),
+    }
+}
+
+/// The session with the keys that the caller's participant may see, at one moment.
+pub(crate) async fn keys_of(ctx: &Ctx, session: SessionRef) -> Result<(Session, Listing)> {
+    match look_at(ctx, session, Request::ListKeys { prefix: None }).await? {
+        (Answer::Listing(listing), session) => Ok((session, listing)),
+        _ => Err(store::Error::BadOperation("keys were asked for and something else was answered").into()),
     }
 }
 
@@ -54,16 +63,16 @@ async fn write_entry(ctx: &Ctx, session: SessionRef, request: WriteRequest) -> R
     }
 }
 
-async fn look_at(ctx: &Ctx, session: SessionRef, request: Request) -> Result<Answer> {
+async fn look_at(ctx: &Ctx, session: SessionRef, request: Request) -> Result<(Answer, Session)> {
     let look = Look { caller: ctx.caller.clone(), session, now: ctx.now(), request, settled: false };
     match look_once(ctx, look.clone()).await? {
-        Looked::Answer(answer) => Ok(answer),
+        Looked::Answer(answer, session) => Ok((answer, *session)),
         // A key's time is over but its end is not on record yet: put it there, then look again.
         Looked::Overdue { workspace, session } => {
             let sweep = expiry::Sweep { workspace: workspace.clone(), session, now: look.now };
             ctx.house.store().write(&workspace, sweep).await?;
             match look_once(ctx, Look { settled: true, ..look }).await? {
-                Looked::Answer(answer) => Ok(answer),
+                Looked::Answer(answer, session) => Ok((answer, *session)),
                 Looked::Overdue { .. } => Err(store::Error::BadOperation("a settled look is never overdue").into()),
             }
         }

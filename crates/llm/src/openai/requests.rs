@@ -1,26 +1,87 @@
 //! A request in the words of `/chat/completions`.
 
 use crate::names::{CallIds, WireNames};
-use crate::{Message, Request, Tool, ToolCall};
-use serde_json::{Value, json};
+use crate::{Error, Message, Request, Result, Tool, ToolCall};
+use serde::Serialize;
+use serde_json::Value;
 
-pub(crate) fn body(request: &Request, names: &WireNames) -> Value {
-    let mut body = json!({
-        "model": request.model,
-        "messages": messages(request, names),
-        "stream": true,
-        "stream_options": { "include_usage": true },
-    });
-    if thinks(&request.model) {
-        body["max_completion_tokens"] = json!(request.max_tokens);
-    } else {
-        body["max_tokens"] = json!(request.max_tokens);
-        body["temperature"] = json!(request.temperature);
+/// Borrows what it says: a conversation may be long, and is written once.
+#[derive(Serialize)]
+pub(crate) struct Body<'r> {
+    model: &'r str,
+    messages: Vec<Said<'r>>,
+    stream: bool,
+    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    /// An empty list is refused by some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Typed<Offer<'r>>>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct Said<'r> {
+    role: &'static str,
+    content: Option<&'r str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<PastCall>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<String>,
+}
+
+#[derive(Serialize)]
+struct PastCall {
+    id: String,
+    #[serde(flatten)]
+    call: Typed<Called>,
+}
+
+/// What is a function, as everything is.
+#[derive(Serialize)]
+struct Typed<T> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: T,
+}
+
+#[derive(Serialize)]
+struct Called {
+    name: String,
+    arguments: String,
+}
+
+#[derive(Serialize)]
+struct Offer<'r> {
+    name: String,
+    description: &'r str,
+    parameters: &'r Value,
+}
+
+pub(crate) fn body<'r>(request: &'r Request, names: &WireNames) -> Body<'r> {
+    let thinks = thinks(&request.model);
+    Body {
+        model: &request.model,
+        messages: messages(request, names),
+        stream: true,
+        stream_options: StreamOptions { include_usage: true },
+        max_completion_tokens: thinks.then_some(request.max_tokens),
+        max_tokens: (!thinks).then_some(request.max_tokens),
+        temperature: (!thinks).then_some(request.temperature),
+        tools: request.tools.iter().map(|tool| function(offer(tool, names))).collect(),
     }
-    if !request.tools.is_empty() {
-        body["tools"] = request.tools.iter().map(|tool| offer(tool, names)).collect();
-    }
-    body
+}
+
+pub(crate) fn written_down(body: &Body<'_>) -> Result<Vec<u8>> {
+    serde_json::to_vec(body).map_err(|_| Error::Unreachable("the request cannot be written down".to_owned()))
 }
 
 /// Models that think first take no temperature and call their limit by another name.
@@ -29,43 +90,48 @@ fn thinks(model: &str) -> bool {
     ["o1", "o3", "o4", "gpt-5"].iter().any(|family| name.starts_with(family))
 }
 
-fn messages(request: &Request, names: &WireNames) -> Vec<Value> {
+fn messages<'r>(request: &'r Request, names: &WireNames) -> Vec<Said<'r>> {
     let mut ids = CallIds::default();
-    let system = (!request.system.is_empty()).then(|| json!({ "role": "system", "content": request.system }));
+    let system = (!request.system.is_empty()).then(|| said("system", &request.system));
     system.into_iter().chain(request.messages.iter().map(|message| written(message, names, &mut ids))).collect()
 }
 
-fn written(message: &Message, names: &WireNames, ids: &mut CallIds) -> Value {
+fn said<'r>(role: &'static str, content: &'r str) -> Said<'r> {
+    Said { role, content: Some(content), tool_calls: Vec::new(), tool_call_id: None }
+}
+
+fn written<'r>(message: &'r Message, names: &WireNames, ids: &mut CallIds) -> Said<'r> {
     match message {
-        Message::User { text } => json!({ "role": "user", "content": text }),
-        Message::Assistant { text, calls } if calls.is_empty() => json!({ "role": "assistant", "content": text }),
+        Message::User { text } => said("user", text),
         Message::Assistant { text, calls } => {
-            let content = if text.is_empty() { Value::Null } else { json!(text) };
-            let calls: Vec<_> = calls.iter().map(|call| past_call(call, names, ids)).collect();
-            json!({ "role": "assistant", "content": content, "tool_calls": calls })
+            let is_silent = text.is_empty() && !calls.is_empty();
+            let tool_calls = calls.iter().map(|call| past_call(call, names, ids)).collect();
+            Said { content: (!is_silent).then_some(text.as_str()), tool_calls, ..said("assistant", text) }
         }
         Message::ToolResult { call_id, content, .. } => {
-            json!({ "role": "tool", "tool_call_id": ids.of_result(call_id), "content": content })
+            Said { tool_call_id: Some(ids.of_result(call_id)), ..said("tool", content) }
         }
     }
 }
 
-fn past_call(call: &ToolCall, names: &WireNames, ids: &mut CallIds) -> Value {
-    let function = json!({ "name": names.written(&call.name), "arguments": call.input().to_string() });
-    json!({ "id": ids.begin(&call.id), "type": "function", "function": function })
+fn past_call(call: &ToolCall, names: &WireNames, ids: &mut CallIds) -> PastCall {
+    let id = ids.begin(&call.id);
+    PastCall { id, call: function(Called { name: names.written(&call.name), arguments: call.input().to_string() }) }
 }
 
-fn offer(tool: &Tool, names: &WireNames) -> Value {
-    let function = json!({
-        "name": names.written(&tool.name), "description": tool.description, "parameters": tool.parameters,
-    });
-    json!({ "type": "function", "function": function })
+fn offer<'r>(tool: &'r Tool, names: &WireNames) -> Offer<'r> {
+    Offer { name: names.written(&tool.name), description: &tool.description, parameters: &tool.parameters }
+}
+
+fn function<T>(function: T) -> Typed<T> {
+    Typed { kind: "function", function }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::requests::examples;
+    use serde_json::{json, to_value};
 
     #[test]
     fn a_conversation_with_calls_is_written_as_the_protocol_has_it() {
@@ -94,7 +160,7 @@ mod tests {
                 "name": "k8s__get", "description": "Reads.", "parameters": { "type": "object" },
             }}],
         });
-        assert_eq!(body, expected);
+        assert_eq!(to_value(&body).unwrap(), expected);
     }
 
     #[test]
@@ -115,7 +181,7 @@ mod tests {
         for (model, expected) in cases {
             let mut request = examples::conversation(model);
             request.tools.clear();
-            let body = body(&request, &WireNames::default());
+            let body = to_value(body(&request, &WireNames::default())).unwrap();
             assert_eq!(body.get("temperature").is_none(), expected, "{model}");
             assert_eq!(body.get("max_tokens").is_none(), expected, "{model}");
             assert_eq!(body.get("max_completion_tokens").is_some(), expected, "{model}");

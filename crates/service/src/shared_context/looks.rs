@@ -32,7 +32,7 @@ pub(super) struct Look {
 }
 
 pub(super) enum Looked {
-    Answer(Answer),
+    Answer(Answer, Box<Session>),
     /// A key has expired and its end has to be recorded first.
     Overdue {
         workspace: WorkspaceId,
@@ -50,7 +50,8 @@ impl Operation for Look {
             return Ok(Looked::Overdue { workspace: session.workspace, session: session.id });
         }
         let mut view = View { tx, caller: &self.caller, now: session.expiry_time(self.now), session };
-        view.answer(&self.request).await.map(Looked::Answer)
+        let answer = view.answer(&self.request).await?;
+        Ok(Looked::Answer(answer, Box::new(view.session)))
     }
 }
 
