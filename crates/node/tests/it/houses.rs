@@ -1,7 +1,7 @@
 //! A house made for tests: it behaves as one does, notes what it was told, and fails in the way it is told to.
 
 use super::scenes::NOW_MS;
-use domain::digests::{Parties, Plan, Shown, digest};
+use domain::digests::{NOTHING_STARTED, Parties, Plan, Shown, digest};
 use domain::ids::{AgentId, ProjectId, UserId};
 use domain::node_tools::{NodeTool, SCHEMA_VERSION};
 use domain::times::Timestamp;
@@ -240,6 +240,7 @@ pub(crate) fn sign(call: &mut ToolCall) {
         schema_version: SCHEMA_VERSION,
         arguments: &call.params,
         program: preview.and_then(|preview| preview.program.as_deref()),
+        starts: preview.map_or(NOTHING_STARTED, |preview| &preview.starts),
         cwd: preview.and_then(|preview| preview.cwd.as_deref()),
         environment: preview.map_or(&[], |preview| preview.environment.as_slice()),
         base_sha256: preview.and_then(|preview| preview.base_sha256.as_deref()),
