@@ -4,7 +4,7 @@
 use crate::Fault;
 use crate::hands::{Hands, Outcome, Question};
 use crate::houses::{House, HouseError};
-use crate::journal::Step;
+use crate::journal::{Call, Step};
 use domain::times::Timestamp;
 use protocol::tool_calls::{AcceptCall, CallResult, ToolCall};
 use std::collections::HashSet;
@@ -176,7 +176,7 @@ impl<H: House> Daemon<H> {
 
     /// A call that nobody has begun: made sure of, put down, asked for, done, told.
     async fn begin(self: &Arc<Self>, call: ToolCall) -> Result<(), HouseError> {
-        if self.hands.known(&call).is_some_and(|known| known.has_begun()) {
+        if self.known(&call).await?.is_some_and(|known| known.has_begun()) {
             return self.own_up(call).await;
         }
         let (daemon, asked) = (self.clone(), call.clone());
@@ -202,12 +202,12 @@ impl<H: House> Daemon<H> {
     }
 
     /// The house says yes.
-    async fn accepted(&self, call: &ToolCall) -> Result<(), HouseError> {
+    async fn accepted(self: &Arc<Self>, call: &ToolCall) -> Result<(), HouseError> {
         let digest = call.digest.clone().unwrap_or_default();
         let asked = AcceptCall { attempt: call.attempt, digest, started: false };
         let answer = self.house.accept(call, &asked).await;
         if answer.as_ref().is_err_and(HouseError::is_final) {
-            self.hands.told(call, (self.clock)());
+            self.put_down_as_told(call).await?;
         }
         answer
     }
@@ -237,7 +237,7 @@ impl<H: House> Daemon<H> {
     /// A call that the house has said yes to, and whose end it does not know.
     async fn go_on(self: &Arc<Self>, call: ToolCall) -> Result<(), HouseError> {
         let listed_at = (self.clock)();
-        let known = self.hands.known(&call).filter(|known| known.attempt == call.attempt);
+        let known = self.known(&call).await?.filter(|known| known.attempt == call.attempt);
         match known.map(|known| known.step) {
             Some(Step::Intended) => {
                 let (daemon, asked) = (self.clone(), call.clone());
@@ -262,7 +262,7 @@ impl<H: House> Daemon<H> {
         }
     }
 
-    async fn report(&self, call: &ToolCall, outcome: Outcome) -> Result<(), HouseError> {
+    async fn report(self: &Arc<Self>, call: &ToolCall, outcome: Outcome) -> Result<(), HouseError> {
         (self.tell)(News::Ended { call: call.clone(), outcome: outcome.clone() });
         let size = serde_json::to_vec(&outcome.result).map_or(usize::MAX, |text| text.len());
         let outcome = if size > RESULT_LARGEST_BYTES { Outcome::too_large() } else { outcome };
@@ -282,13 +282,23 @@ impl<H: House> Daemon<H> {
         }
         // What the house does not want any more need not be told again either.
         if told.as_ref().map_or_else(HouseError::is_final, |()| true) {
-            self.hands.told(call, (self.clock)());
+            self.put_down_as_told(call).await?;
         }
         told
     }
+
+    async fn known(self: &Arc<Self>, call: &ToolCall) -> Result<Option<Call>, HouseError> {
+        let (daemon, id) = (self.clone(), call.id.clone());
+        blocking(move || daemon.hands.known(&id)).await
+    }
+
+    async fn put_down_as_told(self: &Arc<Self>, call: &ToolCall) -> Result<(), HouseError> {
+        let (daemon, id, attempt) = (self.clone(), call.id.clone(), call.attempt);
+        blocking(move || daemon.hands.told(&id, attempt, (daemon.clock)())).await
+    }
 }
 
-/// Files and programs make a thread wait; that is not to be one that others need.
+/// Files, programs and whatever the journal's lock is held for make a thread wait; that is not to be one that others need.
 async fn blocking<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> Result<T, HouseError> {
     let done = tokio::task::spawn_blocking(act).await;
     done.map_err(|_| HouseError::Unreachable("something went wrong inside this node; its log says what".to_owned()))

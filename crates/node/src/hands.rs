@@ -16,7 +16,8 @@ use protocol::tool_calls::{Preview, ToolCall};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// How a call ended on this machine, in the words of the contract.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,7 +94,10 @@ pub struct Setup<'a> {
 pub struct Hands {
     files: Files,
     runner: std::result::Result<Runner, String>,
+    /// Held while the disk is waited for: nobody takes it on a thread that others need.
     journal: Mutex<Journal>,
+    /// As the journal was left last, for whoever cannot wait.
+    is_stopped: AtomicBool,
     undo: Mutex<Undo>,
     identity: Identity,
     vetoes: Vetoes,
@@ -113,7 +117,8 @@ impl Hands {
         let files = Files::new(root, Mark::open(state)?);
         files.sweep()?;
         let (journal, undo) = (Journal::open(state, now.as_ms())?, Undo::open(state, now.as_ms())?);
-        Ok(Self { files, runner, journal: Mutex::new(journal), undo: Mutex::new(undo), identity, vetoes })
+        let (is_stopped, journal) = (AtomicBool::new(journal.is_stopped()), Mutex::new(journal));
+        Ok(Self { files, runner, journal, is_stopped, undo: Mutex::new(undo), identity, vetoes })
     }
 
     /// The same for another node: one that is opened before it is known to its house learns afterwards who it is.
@@ -127,28 +132,26 @@ impl Hands {
         self.runner.as_ref().map(|runner| (runner.confinement(), runner.limits())).map_err(String::as_str)
     }
 
-    fn journal(&self) -> MutexGuard<'_, Journal> {
-        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    #[cfg(test)]
     pub(crate) fn with_journal<T>(&self, act: impl FnOnce(&mut Journal) -> T) -> T {
-        act(&mut self.journal())
+        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = act(&mut journal);
+        self.is_stopped.store(journal.is_stopped(), Ordering::Relaxed);
+        done
     }
 
-    /// Whether nothing can be put down, as far as is known.
+    /// Whether nothing can be put down, as far as is known. Waits for nobody.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.journal().is_stopped()
+        self.is_stopped.load(Ordering::Relaxed)
     }
 
     /// Goes on with the journal if that is possible again, or says why nothing is done here.
     pub(crate) fn mend(&self, now: Timestamp) -> std::result::Result<(), Fault> {
-        self.journal().mend(now.as_ms()).map_err(|error| Fault::from(&error))
+        self.with_journal(|journal| journal.mend(now.as_ms())).map_err(|error| Fault::from(&error))
     }
 
     /// How far a call came here, if it was ever here.
-    pub(crate) fn known(&self, call: &ToolCall) -> Option<Call> {
-        self.journal().call(&call.id).cloned()
+    pub(crate) fn known(&self, call: &str) -> Option<Call> {
+        self.with_journal(|journal| journal.call(call).cloned())
     }
 
     /// What a call would do, found out without doing it; of what this node would not do, why.
@@ -231,7 +234,7 @@ impl Hands {
         let request = self.check(call, now).map_err(refused)?;
         self.require_commands(&request).map_err(refused)?;
         self.is_as_shown(call, &request).map_err(refused)?;
-        let intent = self.journal().intent(&call.id, call.attempt, &call.tool, now.as_ms());
+        let intent = self.with_journal(|journal| journal.intent(&call.id, call.attempt, &call.tool, now.as_ms()));
         intent.map_err(|error| Outcome::refused(Fault::from(&error)))
     }
 
@@ -276,7 +279,8 @@ impl Hands {
             Err(error) => return self.after_crash(call, now).unwrap_or_else(|| failure(Fault::from(&error))),
         };
         let kept = if repeats(call) { None } else { Some(Value::Object(outcome.result.clone())) };
-        if let Err(error) = self.journal().ended(&call.id, call.attempt, kept, now.as_ms()) {
+        let ended = self.with_journal(|journal| journal.ended(&call.id, call.attempt, kept, now.as_ms()));
+        if let Err(error) = ended {
             tracing::error!(%error, call = call.id, "how a call ended could not be put down");
         }
         outcome
@@ -318,7 +322,7 @@ impl Hands {
         now: Timestamp,
         act: impl FnOnce() -> Outcome,
     ) -> Result<Outcome> {
-        self.journal().begun(&call.id, call.attempt, effect, now.as_ms())?;
+        self.with_journal(|journal| journal.begun(&call.id, call.attempt, effect, now.as_ms()))?;
         Ok(act())
     }
 
@@ -347,7 +351,7 @@ impl Hands {
 
     /// What can be said of a call that was under way when this node stopped; none if it had not begun.
     pub(crate) fn after_crash(&self, call: &ToolCall, now: Timestamp) -> Option<Outcome> {
-        let known = self.known(call).filter(|known| known.attempt == call.attempt)?;
+        let known = self.known(&call.id).filter(|known| known.attempt == call.attempt)?;
         match known.step {
             Step::Intended => None,
             Step::Ended | Step::Told => Some(match known.result {
@@ -392,9 +396,9 @@ impl Hands {
     }
 
     /// The server knows how it ended, or no longer wants it.
-    pub(crate) fn told(&self, call: &ToolCall, now: Timestamp) {
-        if let Err(error) = self.journal().told(&call.id, call.attempt, now.as_ms()) {
-            tracing::debug!(%error, call = call.id, "a call was told of before");
+    pub(crate) fn told(&self, call: &str, attempt: u64, now: Timestamp) {
+        if let Err(error) = self.with_journal(|journal| journal.told(call, attempt, now.as_ms())) {
+            tracing::debug!(%error, call, "a call was told of before");
         }
     }
 }

@@ -32,12 +32,16 @@ impl House for Asking {
     }
 
     async fn accept(&self, _: &ToolCall, _: &AcceptCall) -> Result<(), HouseError> {
-        unreachable!("nothing is begun")
+        Err(moved_on())
     }
 
     async fn result(&self, _: &ToolCall, _: &CallResult) -> Result<(), HouseError> {
-        unreachable!("nothing is begun")
+        Err(moved_on())
     }
+}
+
+fn moved_on() -> HouseError {
+    HouseError::Refused { code: "CALL_MOVED_ON".to_owned(), message: "no".to_owned() }
 }
 
 impl Asking {
@@ -109,3 +113,39 @@ async fn a_call_in_hand_that_the_house_does_not_list_any_more_has_moved_on() {
     daemon.look().await.unwrap();
     assert_eq!(*said.lock().unwrap(), ["call_9"]);
 }
+
+#[tokio::test]
+async fn a_disk_that_hangs_keeps_no_thread_waiting_that_others_need() {
+    let folder = tempfile::tempdir().unwrap();
+    let house = Asking::default();
+    let daemon = daemon(&folder, &house, |_| {});
+    let call = house.open_calls().await.unwrap().remove(0);
+    let ((holds, held), (write, is_written)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
+    let disk = std::thread::spawn({
+        let daemon = daemon.clone();
+        move || {
+            daemon.hands.with_journal(|_| {
+                holds.send(()).unwrap();
+                let _ = is_written.recv_timeout(Duration::from_secs(5));
+            });
+        }
+    });
+    held.recv().unwrap();
+    // Each of them on the one thread that there is, which goes on to this sleep.
+    let acts: [fn(Arc<Daemon<Asking>>, ToolCall) -> BoxedAct; 5] = [
+        |daemon, _| Box::pin(async move { daemon.look().await }),
+        |daemon, call| Box::pin(async move { daemon.begin(call).await }),
+        |daemon, call| Box::pin(async move { daemon.go_on(call).await }),
+        |daemon, call| Box::pin(async move { daemon.accepted(&call).await }),
+        |daemon, call| Box::pin(async move { daemon.report(&call, Outcome::unknown()).await }),
+    ];
+    for (number, act) in acts.into_iter().enumerate() {
+        tokio::spawn(act(daemon.clone(), call.clone()));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(!disk.is_finished(), "act {number} had everybody wait for the disk");
+    }
+    write.send(()).unwrap();
+    disk.join().unwrap();
+}
+
+type BoxedAct = std::pin::Pin<Box<dyn Future<Output = Result<(), HouseError>> + Send>>;
