@@ -215,8 +215,7 @@ impl<H: House> Daemon<H> {
     fn may_be_done(&self, call: &ToolCall) -> Result<(), Fault> {
         let Some(ask) = &self.ask else { return Ok(()) };
         // Nobody is asked about what is not done anyway, nor for longer than a decision holds.
-        self.hands.check(call, (self.clock)())?;
-        match self.hands.question(call, (self.clock)()) {
+        match self.hands.question(call, (self.clock)())? {
             Some(question) if !ask(&question) => Err(Fault { code: "FORBIDDEN", message: NOBODY_SAID_YES.to_owned() }),
             _ => Ok(()),
         }

@@ -8,7 +8,7 @@ use crate::files::{EditFile, ListDirectory, WriteFile, WriteMode};
 use crate::journal::{AfterCrash, Call, Effect, Journal, Step};
 use crate::{Change, Error, Failure, Fault, Files, Mark, Previews, Result, Root, Sha256, StateDirectory, Undo};
 use domain::node_tools::{Mode, NodeRequest};
-use domain::risks::{Known, assess};
+use domain::risks::{Assessment, Known, assess};
 use domain::times::Timestamp;
 use domain::tool_calls::Risk;
 use protocol::messages;
@@ -156,11 +156,16 @@ impl Hands {
 
     /// What a call would do, found out without doing it; of what this node would not do, why.
     pub fn preview(&self, call: &ToolCall, now: Timestamp) -> Preview {
-        let would_be_done = self.mend(now).and_then(|()| self.would_do(call));
-        would_be_done.and_then(|()| self.look(call)).unwrap_or_else(|fault| {
+        self.find(call, now).unwrap_or_else(|fault| {
             let refusal = messages::Failure { code: fault.code.to_owned(), message: fault.message };
             Preview { refusal: Some(refusal), ..Preview::default() }
         })
+    }
+
+    fn find(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<Preview, Fault> {
+        self.mend(now)?;
+        self.would_do(call)?;
+        self.look(call)
     }
 
     /// What was ruled out when it was started: nobody need be asked about it.
@@ -203,37 +208,39 @@ impl Hands {
     }
 
     /// What a person at this machine is to be asked about a call: none for a look. By this node's own judgement, of what it
-    /// finds itself; the server has no say in it.
-    pub(crate) fn question(&self, call: &ToolCall, now: Timestamp) -> Option<Question> {
-        let found = self.preview(call, now);
-        let known = Known { exists: found.exists, resolved: found.path.as_deref(), ..Known::default() };
-        let (risk, reasons) = match checks::request_of(call) {
-            Ok(request) => {
-                let assessment = assess(&request, known);
-                (assessment.risk, assessment.reasons)
-            }
-            Err(fault) => (Risk::High, vec![fault.message]),
-        };
-        (risk != Risk::Low).then(|| Question { call: call.clone(), found, risk, reasons })
+    /// finds itself; the server has no say in it. An error is what it would refuse, whatever they say.
+    pub(crate) fn question(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<Option<Question>, Fault> {
+        self.check(call, now)?;
+        self.question_about(call, now)
     }
 
-    /// What this node does not do, whatever is there.
-    pub(crate) fn check(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<NodeRequest, Fault> {
-        checks::check(call, &self.identity, self.vetoes, now)
+    /// The same of a call that was checked.
+    pub(crate) fn question_about(
+        &self,
+        call: &ToolCall,
+        now: Timestamp,
+    ) -> std::result::Result<Option<Question>, Fault> {
+        let found = self.find(call, now)?;
+        let known = Known { exists: found.exists, resolved: found.path.as_deref(), ..Known::default() };
+        let Assessment { risk, reasons } = assess(&checks::request_of(call)?, known);
+        Ok((risk != Risk::Low).then(|| Question { call: call.clone(), found, risk, reasons }))
+    }
+
+    /// What this node does not do, as things are now.
+    fn check(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<(), Fault> {
+        let request = checks::check(call, &self.identity, self.vetoes, now)?;
+        self.require_commands(&request)?;
+        self.is_as_shown(call, &request)
     }
 
     /// The same checks once more, for a call that is gone on with.
     pub(crate) fn check_again(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<(), Outcome> {
-        let checked = self.check(call, now).and_then(|request| self.is_as_shown(call, &request));
-        checked.map_err(|fault| Outcome::broke_off(&fault.message))
+        self.check(call, now).map_err(|fault| Outcome::broke_off(&fault.message))
     }
 
     /// Makes sure of a call and puts down that it is about to be made; what this node does not do is refused here.
     pub(crate) fn intend(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<(), Outcome> {
-        let refused = |fault: Fault| Outcome::refused(fault);
-        let request = self.check(call, now).map_err(refused)?;
-        self.require_commands(&request).map_err(refused)?;
-        self.is_as_shown(call, &request).map_err(refused)?;
+        self.check(call, now).map_err(Outcome::refused)?;
         let intent = self.with_journal(|journal| journal.intent(&call.id, call.attempt, &call.tool, now.as_ms()));
         intent.map_err(|error| Outcome::refused(Fault::from(&error)))
     }

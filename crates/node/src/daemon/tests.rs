@@ -149,3 +149,24 @@ async fn a_disk_that_hangs_keeps_no_thread_waiting_that_others_need() {
 }
 
 type BoxedAct = std::pin::Pin<Box<dyn Future<Output = Result<(), HouseError>> + Send>>;
+
+#[tokio::test]
+async fn nobody_is_asked_where_commands_are_off_or_nothing_can_be_put_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let house = Asking::default();
+    let daemon = daemon(&folder, &house, |_| {});
+    let write = house.open_calls().await.unwrap().remove(0);
+    let (tool, params) = ("tool_execute_command".to_owned(), json!({"program": "true", "args": []}));
+    let command = ToolCall { tool, params, ..write.clone() };
+    let asked_about = |call| daemon.hands.question_about(call, start_of_time()).map(|question| question.is_some());
+    assert_eq!(asked_about(&write), Ok(true));
+    assert_eq!(asked_about(&command).unwrap_err().code, "COMMANDS_OFF");
+    let disk = daemon.hands.with_journal(|journal| {
+        let disk = FullDisk::under(journal);
+        assert!(journal.intent("call_0", 1, "tool_read_file", 0).is_err());
+        disk
+    });
+    assert_eq!(asked_about(&write).unwrap_err().code, "JOURNAL_STOPPED");
+    disk.has_room_again();
+    assert_eq!(asked_about(&write), Ok(true));
+}
