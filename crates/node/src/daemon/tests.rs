@@ -26,22 +26,32 @@ impl House for Asking {
         Ok(vec![serde_json::from_value(call).unwrap()])
     }
 
+    /// As its name says.
+    async fn status_of(&self, _: &str, call: &str) -> Result<String, HouseError> {
+        match call.trim_start_matches("call_") {
+            "gone" => Err(no("TOOL_CALL_NOT_FOUND")),
+            "forbidden" => Err(no("FORBIDDEN")),
+            "unheard" => Err(HouseError::Unreachable("the line is cut".to_owned())),
+            status => Ok(status.to_owned()),
+        }
+    }
+
     async fn preview(&self, _: &ToolCall, preview: &Preview) -> Result<(), HouseError> {
         self.0.lock().unwrap().push(preview.clone());
         Ok(())
     }
 
     async fn accept(&self, _: &ToolCall, _: &AcceptCall) -> Result<(), HouseError> {
-        Err(moved_on())
+        Err(no("CALL_MOVED_ON"))
     }
 
     async fn result(&self, _: &ToolCall, _: &CallResult) -> Result<(), HouseError> {
-        Err(moved_on())
+        Err(no("CALL_MOVED_ON"))
     }
 }
 
-fn moved_on() -> HouseError {
-    HouseError::Refused { code: "CALL_MOVED_ON".to_owned(), message: "no".to_owned() }
+fn no(code: &str) -> HouseError {
+    HouseError::Refused { code: code.to_owned(), message: "no".to_owned() }
 }
 
 impl Asking {
@@ -99,19 +109,28 @@ async fn a_node_without_room_says_so_once_refuses_and_goes_on_by_itself_when_the
 }
 
 #[tokio::test]
-async fn a_call_in_hand_that_the_house_does_not_list_any_more_has_moved_on() {
+async fn a_call_in_hand_has_moved_on_when_the_house_says_so_and_not_because_a_list_was_full() {
     let folder = tempfile::tempdir().unwrap();
-    let said = Arc::new(Mutex::new(Vec::new()));
+    let (house, said) = (Asking::default(), Arc::new(Mutex::new(Vec::new())));
     let hears = said.clone();
     let tell = move |news| {
         if let News::MovedOn(call) = news {
             hears.lock().unwrap().push(call);
         }
     };
-    let daemon = daemon(&folder, &Asking::default(), tell);
-    assert!(daemon.take("call_1") && daemon.take("call_9"));
+    let daemon = daemon(&folder, &house, tell);
+    let listed = house.open_calls().await.unwrap().remove(0);
+    assert!(daemon.take(&listed) && !daemon.take(&listed));
+    for unlisted in ["cancelled", "undelivered", "gone", "dispatched", "accepted", "running", "forbidden"] {
+        assert!(daemon.take(&ToolCall { id: format!("call_{unlisted}"), ..listed.clone() }));
+    }
     daemon.look().await.unwrap();
-    assert_eq!(*said.lock().unwrap(), ["call_9"]);
+    said.lock().unwrap().sort();
+    assert_eq!(*said.lock().unwrap(), ["call_cancelled", "call_gone", "call_undelivered"]);
+    daemon.in_hand.lock().unwrap().clear();
+    assert!(daemon.take(&ToolCall { id: "call_unheard".to_owned(), ..listed }));
+    daemon.look().await.unwrap();
+    assert_eq!(said.lock().unwrap().len(), 3);
 }
 
 #[tokio::test]

@@ -195,6 +195,12 @@ impl House for TestHouse {
         Ok(rows.old_list.take().unwrap_or(open))
     }
 
+    async fn status_of(&self, _project: &str, call: &str) -> Result<String, HouseError> {
+        self.answer(Word::List, |_| Ok(())).await?;
+        let status = self.rows().calls.get(call).map(|call| call.status.clone());
+        status.map_or_else(|| refused("TOOL_CALL_NOT_FOUND").map(|()| String::new()), Ok)
+    }
+
     async fn preview(&self, _call: &ToolCall, preview: &Preview) -> Result<(), HouseError> {
         self.answer(Word::Preview, |rows| {
             rows.previews.push(preview.clone());

@@ -42,6 +42,10 @@ impl House for OneCall {
         Ok(vec![self.call.clone()])
     }
 
+    async fn status_of(&self, _: &str, _: &str) -> Result<String, HouseError> {
+        Ok(self.call.status.clone())
+    }
+
     async fn preview(&self, _: &ToolCall, preview: &Preview) -> Result<(), HouseError> {
         self.heard.send(Heard::Preview(preview.clone())).unwrap();
         Ok(())
