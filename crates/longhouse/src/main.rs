@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         return code;
     }
     let cli = cli::Cli::parse();
-    let runtime = match runtime() {
+    let runtime = match settings::runtime() {
         Ok(runtime) => runtime,
         Err(error) => {
             output::say(&error.to_string());
@@ -47,12 +47,6 @@ fn main() -> ExitCode {
             if error.is::<cli::Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
-}
-
-/// One core is the writer's: a thread more to serve requests would mostly take work from its neighbours and wake them for it.
-fn runtime() -> std::io::Result<Runtime> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    tokio::runtime::Builder::new_multi_thread().worker_threads(cores.saturating_sub(1).max(1)).enable_all().build()
 }
 
 /// Logs, and for a server traces if they are asked for, around a command.

@@ -11,9 +11,16 @@ use serde_json::{Value, json};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use tokio::runtime::Runtime;
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+
+/// One core is the writer's: a thread more to serve requests would mostly take work from its neighbours and wake them for it.
+pub(crate) fn runtime() -> std::io::Result<Runtime> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    tokio::runtime::Builder::new_multi_thread().worker_threads(cores.saturating_sub(1).max(1)).enable_all().build()
+}
 
 /// Logs go to standard error: results alone belong on standard output.
 pub(crate) fn start_logging(command: &Command, traces: Option<&Traces>) {

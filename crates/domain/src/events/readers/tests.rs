@@ -1,3 +1,5 @@
+//! Who hears of a call, as a table.
+
 use super::*;
 use crate::callers::AgentRef;
 use crate::events::StreamId;
