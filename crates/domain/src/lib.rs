@@ -10,6 +10,7 @@ pub mod audit;
 pub mod budgets;
 pub mod callers;
 pub mod capabilities;
+pub mod channels;
 pub mod codes;
 pub mod commands;
 pub mod diffs;

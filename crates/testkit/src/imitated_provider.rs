@@ -5,7 +5,6 @@
 
 mod anthropic;
 mod connections;
-mod http;
 mod openai;
 mod records;
 mod turns;

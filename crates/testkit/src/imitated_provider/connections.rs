@@ -3,7 +3,8 @@
 //! A client that goes away in the middle is noticed, counted, and harms nobody else.
 
 use super::turns::{Fault, Turn};
-use super::{House, ModelRequest, anthropic, http, openai};
+use super::{House, ModelRequest, anthropic, openai};
+use crate::wire_http as http;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -31,7 +32,8 @@ async fn serve(stream: TcpStream, number: usize, house: Arc<House>) {
     stream.set_nodelay(true).ok();
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
-    while let Some(request) = http::read_request(&mut reader, number).await {
+    while let Some(request) = http::read_request(&mut reader).await {
+        let request = ModelRequest::new(request, number);
         let turn = house.turn(&request);
         let taken = Taken::new(&house, &request);
         let after = tokio::select! {

@@ -1,5 +1,6 @@
 //! What the imitation was asked, and how much of it at once.
 
+use crate::wire_http::WireRequest;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -14,6 +15,10 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
+    pub(crate) fn new(request: WireRequest, connection: usize) -> Self {
+        Self { path: request.path, headers: request.headers, body: request.body, connection }
+    }
+
     pub(crate) fn is_anthropic(&self) -> bool {
         self.path.ends_with("/messages")
     }

@@ -1,17 +1,25 @@
-//! As much of HTTP/1.1 as a client of a model provider needs, by hand, so that answers can be broken at any byte.
+//! As much of HTTP/1.1 as clients of the imitations need, by hand, so that answers can be broken at any byte.
 
-use super::ModelRequest;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 
+/// A request as it came over the wire.
+pub(crate) struct WireRequest {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    /// Names in lower case.
+    pub(crate) headers: BTreeMap<String, String>,
+    /// Null if it is no JSON.
+    pub(crate) body: Value,
+}
+
 /// The next request of a connection; `None` when it was closed, or nobody could make sense of it.
-pub(crate) async fn read_request<R: AsyncRead + Unpin>(
-    reader: &mut BufReader<R>,
-    connection: usize,
-) -> Option<ModelRequest> {
+pub(crate) async fn read_request<R: AsyncRead + Unpin>(reader: &mut BufReader<R>) -> Option<WireRequest> {
     let mut line = String::new();
     reader.read_line(&mut line).await.ok()?;
-    let path = line.split(' ').nth(1)?.to_owned();
+    let (method, rest) = line.split_once(' ')?;
+    let (method, path) = (method.to_owned(), rest.split(' ').next()?.to_owned());
     let mut headers = BTreeMap::new();
     loop {
         let mut line = String::new();
@@ -23,7 +31,7 @@ pub(crate) async fn read_request<R: AsyncRead + Unpin>(
     let mut body = vec![0; length];
     reader.read_exact(&mut body).await.ok()?;
     let body = serde_json::from_slice(&body).unwrap_or_default();
-    Some(ModelRequest { path, headers, body, connection })
+    Some(WireRequest { method, path, headers, body })
 }
 
 /// A response with a known length.
