@@ -91,7 +91,9 @@ pub(crate) fn status(code: Code) -> StatusCode {
         Code::ForeignHost => StatusCode::MISDIRECTED_REQUEST,
         Code::IdempotencyMismatch => StatusCode::UNPROCESSABLE_ENTITY,
         Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-        Code::ModelUnavailable | Code::QueueFull | Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        Code::ModelUnavailable | Code::PluginUnavailable | Code::QueueFull | Code::Unavailable => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
         Code::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
         // How a turn failed; told inside the answer about a task that was taken.
         Code::OutputIncomplete | Code::ProviderFailed | Code::ProviderRefused | Code::StepLimit => {

@@ -58,6 +58,7 @@ codes! {
     OutputIncomplete = "OUTPUT_INCOMPLETE",
     PairingNotFound = "PAIRING_NOT_FOUND",
     PayloadTooLarge = "PAYLOAD_TOO_LARGE",
+    PluginUnavailable = "PLUGIN_UNAVAILABLE",
     PriceUnknown = "PRICE_UNKNOWN",
     ProjectExists = "PROJECT_EXISTS",
     ProjectNotFound = "PROJECT_NOT_FOUND",

@@ -8,7 +8,7 @@ use crate::ids::{AgentId, ProjectId, SessionId, UserId};
 use crate::node_tools::NodeTool;
 use crate::times::Timestamp;
 use data_encoding::HEXLOWER;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 /// Nothing else that is ever hashed begins like this. A change of the form below needs another word.
@@ -57,8 +57,7 @@ pub struct Parties<'a> {
 /// SHA-256 in lower-case hexadecimal digits.
 pub fn digest(shown: &Shown<'_>) -> String {
     let Shown { plan, parties, policy_epoch, expires_at } = shown;
-    let mut form = Form(Sha256::new());
-    form.text(DOMAIN);
+    let mut form = Form::new(DOMAIN);
     form.text(plan.tool.as_str());
     form.text(&plan.schema_version.to_string());
     form.value(plan.arguments);
@@ -78,25 +77,36 @@ pub fn digest(shown: &Shown<'_>) -> String {
     form.optional(parties.node);
     form.text(&policy_epoch.to_string());
     form.text(&expires_at.as_ms().to_string());
-    HEXLOWER.encode(&form.0.finalize())
+    form.hex()
 }
 
 /// The canonical form on its way into the hash: it is never held as a whole, since content may be large.
-struct Form(Sha256);
+pub(crate) struct Form(Sha256);
 
 impl Form {
+    /// The first part says what is hashed, so that nothing else has the same bytes.
+    pub(crate) fn new(domain: &str) -> Self {
+        let mut form = Self(Sha256::new());
+        form.text(domain);
+        form
+    }
+
+    pub(crate) fn hex(self) -> String {
+        HEXLOWER.encode(&self.0.finalize())
+    }
+
     /// A mark, and how many bytes or parts follow: eight bytes, the highest first.
     fn count(&mut self, mark: u8, count: usize) {
         self.0.update([mark]);
         self.0.update((count as u64).to_be_bytes());
     }
 
-    fn text(&mut self, text: &str) {
+    pub(crate) fn text(&mut self, text: &str) {
         self.count(b't', text.len());
         self.0.update(text.as_bytes());
     }
 
-    fn optional(&mut self, text: Option<&str>) {
+    pub(crate) fn optional(&mut self, text: Option<&str>) {
         match text {
             Some(text) => self.text(text),
             None => self.count(b'-', 0),
@@ -122,15 +132,17 @@ impl Form {
                 self.count(b'l', items.len());
                 items.iter().for_each(|item| self.value(item));
             }
-            Value::Object(map) => {
-                let mut entries: Vec<_> = map.iter().collect();
-                entries.sort_by_key(|(name, _)| *name);
-                self.count(b'o', entries.len());
-                for (name, value) in entries {
-                    self.text(name);
-                    self.value(value);
-                }
-            }
+            Value::Object(map) => self.object(map),
+        }
+    }
+
+    pub(crate) fn object(&mut self, map: &Map<String, Value>) {
+        let mut entries: Vec<_> = map.iter().collect();
+        entries.sort_by_key(|(name, _)| *name);
+        self.count(b'o', entries.len());
+        for (name, value) in entries {
+            self.text(name);
+            self.value(value);
         }
     }
 }

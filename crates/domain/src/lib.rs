@@ -3,6 +3,7 @@
 //! Nothing here does I/O, waits, or reads a clock: every rule is a function of its arguments, so it can be
 //! tested as a table and asked from any door.
 
+pub mod addresses;
 pub mod agents;
 pub mod answers;
 pub mod approvals;
@@ -33,6 +34,7 @@ pub mod nodes;
 pub mod participants;
 pub mod paths;
 pub mod platform_tools;
+pub mod plugins;
 pub mod policy;
 pub mod prices;
 pub mod projects;
