@@ -7,7 +7,7 @@ use plugins::{Call, Error, Options, Plugins, State};
 use service::plugins::{Boxed, ListedPlugin, Listing, PluginAnswer, PluginCall, PluginFault, PluginHost};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A handle; every clone is the same plugins.
 #[derive(Clone)]
@@ -15,7 +15,6 @@ pub(super) struct RunningPlugins(Arc<Inside>);
 
 struct Inside {
     plugins: Plugins,
-    declared: RwLock<BTreeMap<String, PluginDeclaration>>,
     /// What was told last, with its number: it is put together once for each change.
     told: Mutex<Arc<Listing>>,
 }
@@ -24,12 +23,11 @@ impl RunningPlugins {
     /// Starts nothing yet. Programs run in the folder that the server was started in.
     pub(super) async fn none_yet() -> Self {
         let plugins = Plugins::start(Options::new("."), BTreeMap::new()).await;
-        Self(Arc::new(Inside { plugins, declared: RwLock::default(), told: Mutex::default() }))
+        Self(Arc::new(Inside { plugins, told: Mutex::default() }))
     }
 
     /// Makes it so: what is new is started and not waited for, what is gone is stopped.
     pub(super) async fn apply(&self, declared: &BTreeMap<String, PluginDeclaration>) {
-        declared.clone_into(&mut self.0.declared.write().unwrap_or_else(PoisonError::into_inner));
         self.0.plugins.apply(declared.clone()).await;
     }
 
@@ -38,10 +36,8 @@ impl RunningPlugins {
     }
 
     fn put_together(&self, number: u64) -> Listing {
-        let declared = self.0.declared.read().unwrap_or_else(PoisonError::into_inner);
         let listing = self.0.plugins.listing();
-        let listed = listing.plugins.iter().filter_map(|(name, plugin)| {
-            let declaration = declared.get(name)?;
+        let listed = listing.plugins.iter().map(|(name, plugin)| {
             let why = match &plugin.state {
                 State::Restarting { why, .. } | State::Failed { why, .. } => Some(why.clone()),
                 State::Starting | State::Ready | State::Stopped => None,
@@ -54,10 +50,10 @@ impl RunningPlugins {
                 is_cut: plugin.is_cut,
                 server: plugin.server.clone(),
                 last_words: plugin.last_words.clone(),
-                reach: reach(declaration),
-                call_s: declaration.timeouts.call_s,
+                reach: reach(&plugin.declaration),
+                call_s: plugin.declaration.timeouts.call_s,
             };
-            Some((name.clone(), listed))
+            (name.clone(), listed)
         });
         Listing { number, plugins: listed.collect() }
     }

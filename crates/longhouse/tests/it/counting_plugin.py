@@ -9,7 +9,7 @@ import sys
 
 FILE = sys.argv[1]
 WORDS = open(FILE + ".words").read() if os.path.exists(FILE + ".words") else "Counts."
-TOOLS = ["add", "hang", "crash"]
+TOOLS = ["add", "hang", "crash", "flood", "giant"]
 
 
 def called(name):
@@ -19,6 +19,10 @@ def called(name):
         os.fsync(file.fileno())
     if name == "crash":
         os._exit(7)
+    while name == "flood":
+        sys.stdout.write("x" * 65536)
+    if name == "giant":
+        return {"content": [{"type": "text", "text": "x" * 1_000_000}]}
     return None if name == "hang" else {"content": [{"type": "text", "text": "counted"}]}
 
 
