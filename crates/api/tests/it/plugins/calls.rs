@@ -137,3 +137,31 @@ async fn what_was_begun_when_the_house_died_is_unknown_and_what_was_not_is_made_
     let called: Vec<_> = casino.plugins.called().into_iter().map(|(_, arguments)| arguments).collect();
     assert_eq!(called, [json!({"sides": 1}), json!({"sides": 2})], "each once");
 }
+
+#[tokio::test]
+async fn what_is_asked_and_answered_is_seen_by_its_person_and_in_no_log() {
+    testkit::keep_logs();
+    let world = World::new().await;
+    let casino = Casino::new(&world).await;
+    let mary = world.member("mary").await;
+    world.project(&mary, "garden").await;
+    casino.plugins.then(PluginTurn::Says("canary-answer".to_owned()));
+    let call = casino.execute("dice.roll", json!({"sides": 987_654_321})).await.ok();
+    assert_eq!(call["result"]["text"], "canary-answer");
+    let waiting = casino.begin("dice.drop", json!({"sides": 987_654_321})).await;
+    for (path, by) in [
+        (format!("/my/projects/garden/tools/{}", call["id"].as_str().unwrap()), &mary),
+        (format!("/my/approvals/{}", waiting["approval_id"].as_str().unwrap()), &mary),
+    ] {
+        let found = world.get(&path).by(by).send().await;
+        assert_eq!(found.status, 404, "{path} {}", found.text);
+    }
+    for path in ["/my/projects/garden/tools", "/my/approvals"] {
+        let found = world.get(path).by(&mary).send().await;
+        assert!(!found.text.contains("canary") && !found.text.contains("987654321"), "{}", found.text);
+    }
+    let audit = world.get("/admin/audit?limit=500").by(&casino.owner).send().await;
+    for seen in [audit.text, testkit::kept_logs()] {
+        assert!(!seen.contains("canary-answer") && !seen.contains("987654321"));
+    }
+}
