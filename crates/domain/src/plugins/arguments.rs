@@ -32,11 +32,14 @@ struct Look<'a> {
     steps: usize,
 }
 
+/// How many entries are compared with each other.
+const COMPARED_MOST: usize = 1_000;
+
 impl Look<'_> {
     fn fits(&mut self, schema: &Value, value: &Value, place: &str, deeper: usize) -> Fits {
         self.steps += 1;
         let Some(deeper) = deeper.checked_sub(1).filter(|_| self.steps <= STEPS_MOST) else {
-            return misfit(place, "cannot be checked: the tool's schema leads in circles, or too deep");
+            return misfit(place, "cannot be checked: the tool's schema leads in circles, or there is too much of it");
         };
         let schema = match schema {
             Value::Bool(true) => return Ok(()),
@@ -47,7 +50,7 @@ impl Look<'_> {
             let root = self.root;
             let meant = reference.as_str().and_then(|text| text.strip_prefix('#')).and_then(|path| root.pointer(path));
             let Some(meant) = meant else { return misfit(place, "cannot be checked: its schema is not here") };
-            self.fits(&meant.clone(), value, place, deeper)?;
+            self.fits(meant, value, place, deeper)?;
         }
         is_of_type(schema, value, place)?;
         is_one_of(schema, value, place)?;
@@ -96,16 +99,19 @@ impl Look<'_> {
             }
         }
         let is_repeated = |(number, item): (usize, &Value)| items[..number].contains(item);
-        if schema.get("uniqueItems") == Some(&Value::Bool(true)) && items.iter().enumerate().any(is_repeated) {
-            return misfit(place, "has the same entry twice");
+        if schema.get("uniqueItems") != Some(&Value::Bool(true)) {
+            return Ok(());
         }
-        Ok(())
+        if items.len() > COMPARED_MOST {
+            return misfit(place, "has too many entries to compare them with each other");
+        }
+        if items.iter().enumerate().any(is_repeated) { misfit(place, "has the same entry twice") } else { Ok(()) }
     }
 
     fn combines(&mut self, schema: &Map<String, Value>, value: &Value, place: &str, deeper: usize) -> Fits {
-        let of = |name: &str| schema.get(name).and_then(Value::as_array).cloned();
-        for every in of("allOf").unwrap_or_default() {
-            self.fits(&every, value, place, deeper)?;
+        let of = |name: &str| schema.get(name).and_then(Value::as_array);
+        for every in of("allOf").into_iter().flatten() {
+            self.fits(every, value, place, deeper)?;
         }
         for (name, once) in [("anyOf", false), ("oneOf", true)] {
             let Some(choices) = of(name) else { continue };
@@ -115,7 +121,7 @@ impl Look<'_> {
             }
         }
         match schema.get("not") {
-            Some(not) if self.fits(&not.clone(), value, place, deeper).is_ok() => {
+            Some(not) if self.fits(not, value, place, deeper).is_ok() => {
                 misfit(place, "is in a form that the tool does not take")
             }
             _ => Ok(()),
@@ -226,11 +232,16 @@ mod tests {
         assert!(check(&circle, &json!({})).unwrap_err().contains("circles"));
         let elsewhere = json!({"properties": {"a": {"$ref": "https://example.com/schema"}}});
         assert!(check(&elsewhere, &json!({"a": 1})).unwrap_err().contains("not here"));
-        let mut wide = json!({"const": 1});
-        for _ in 0..20 {
-            wide = json!({"anyOf": [wide, wide]});
+        // Small to write down, and a million ways to go.
+        let mut definitions = json!({"d0": {"const": 1}});
+        for number in 1..=20 {
+            let before = json!({"$ref": format!("#/$defs/d{}", number - 1)});
+            definitions[format!("d{number}")] = json!({"anyOf": [before, before]});
         }
-        assert!(check(&json!({"properties": {"a": wide}}), &json!({"a": 2})).is_err());
+        let wide = json!({"properties": {"a": {"$ref": "#/$defs/d20"}}, "$defs": definitions});
+        assert!(check(&wide, &json!({"a": 2})).is_err());
+        let all_different = json!({"properties": {"a": {"uniqueItems": true}}});
+        assert!(check(&all_different, &json!({"a": vec![0; COMPARED_MOST + 1]})).unwrap_err().contains("too many"));
     }
 
     #[test]

@@ -217,6 +217,22 @@ mod tests {
     }
 
     #[test]
+    fn what_the_house_calls_by_itself_no_node_can_speak_for_and_the_other_way_round() {
+        let own = call(None).validated(judged(300), None).unwrap().approved(now()).unwrap().dispatched(now()).unwrap();
+        let (house, a) = (Deliver { node: None, attempt: 1 }, node("a"));
+        assert!(own.accepted(Deliver { node: Some(&a), attempt: 1 }, 60, now()).is_err());
+        assert!(dispatched().accepted(house, 60, now()).is_err());
+        let running = own.accepted(house, 60, now()).unwrap().running(house).unwrap();
+        assert_eq!(running.times.deadline_at, Some(now().plus_seconds(60 + GRACE_S)));
+        let why = || Failure { code: Code::PluginUnavailable, message: "away".into() };
+        for (may_have_run, status) in [(false, CallStatus::Failed), (true, CallStatus::Unknown)] {
+            let ended = running.came_to_nothing(may_have_run, why(), now()).unwrap();
+            assert_eq!((ended.status, ended.outcome.consumed), (status, true));
+            assert!(ended.came_to_nothing(may_have_run, why(), now()).is_err(), "an end is an end");
+        }
+    }
+
+    #[test]
     fn what_was_cancelled_can_no_longer_be_accepted() {
         let cancelled = dispatched().ended(CallStatus::Cancelled, None, now()).unwrap();
         let refusal = cancelled.accepted(Deliver { node: Some(&node("a")), attempt: 1 }, 30, now()).unwrap_err();
