@@ -26,6 +26,7 @@ mod metrics;
 mod nodes;
 mod openapi;
 mod paths;
+mod plugins;
 mod policy;
 mod projects;
 mod query;

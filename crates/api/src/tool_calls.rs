@@ -1,4 +1,4 @@
-//! Calls of tools on people's machines, over HTTP: for those who wish for them, and for the nodes that make them.
+//! Calls of tools on people's machines and of plugins, over HTTP: for those who wish for them, and for the nodes that make them.
 
 use crate::app::App;
 use crate::bodies::{Posted, PostedLarge};
@@ -20,7 +20,7 @@ use protocol::tool_calls::{
 use service::Ctx;
 use service::paging::Page;
 use service::projects::ProjectRef;
-use service::tool_calls::{self, Execute, Said};
+use service::tool_calls::{self, Execute, RunsOn, Said};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -37,7 +37,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(result))
 }
 
-/// The tools that you may use on your machines, and the platform's own.
+/// The tools that you may use on your machines, those of plugins, and the platform's own.
 #[utoipa::path(get, path = "/my/projects/{project}/tools/available", tag = "tools",
     params(("project" = String, Path), InWorkspace),
     responses((status = 200, body = AvailableTools), (status = 404, body = ErrorBody, description = "PROJECT_NOT_FOUND")))]
@@ -52,18 +52,17 @@ async fn available(
 }
 
 fn described(offer: tool_calls::Offer) -> AvailableTool {
-    let tool_calls::Offer { tool, capability, risk, on_node } = offer;
-    AvailableTool {
-        name: tool.name.to_owned(),
-        description: tool.description.to_owned(),
-        schema: tool.input,
-        capability: capability.to_owned(),
-        risk: risk.as_str().to_owned(),
-        runs_on: if on_node { "node" } else { "platform" }.to_owned(),
-    }
+    let tool_calls::Offer { name, description, schema, capability, risk, runs_on } = offer;
+    let (runs_on, plugin) = match runs_on {
+        RunsOn::Node => ("node", None),
+        RunsOn::Platform => ("platform", None),
+        RunsOn::Plugin(plugin) => ("plugin", Some(plugin)),
+    };
+    let (risk, runs_on) = (risk.as_str().to_owned(), runs_on.to_owned());
+    AvailableTool { name, description, schema, capability, risk, runs_on, plugin }
 }
 
-/// Have something done on a machine of yours. With `wait_s` the answer comes when it has ended.
+/// Have something done on a machine of yours, or by a plugin. With `wait_s` the answer comes when it has ended.
 #[utoipa::path(post, path = "/my/projects/{project}/tools/execute", tag = "tools",
     params(("project" = String, Path), InWorkspace), request_body = ExecuteTool,
     responses((status = 200, body = ToolCall, description = "It has ended"), (status = 202, body = ToolCall, description = "It is under way"),

@@ -33,6 +33,7 @@ mod it {
     mod metrics;
     mod nodes;
     mod openapi;
+    mod plugins;
     mod policy;
     mod project_rights;
     mod projects;

@@ -6,6 +6,7 @@
 
 use crate::ids::{AgentId, ProjectId, SessionId, UserId};
 use crate::node_tools::NodeTool;
+use crate::plugins::Fingerprint;
 use crate::times::Timestamp;
 use data_encoding::HEXLOWER;
 use serde_json::{Map, Value};
@@ -14,6 +15,8 @@ use std::collections::BTreeMap;
 
 /// Nothing else that is ever hashed begins like this. A change of the form below needs another word.
 const DOMAIN: &str = "longhouse tool call 4";
+/// The same of a plugin's tool, which the house itself calls.
+const PLUGIN_DOMAIN: &str = "longhouse plugin call 1";
 
 /// Of a call that is no command, or that nobody could look at.
 pub const NOTHING_STARTED: &BTreeMap<String, String> = &BTreeMap::new();
@@ -80,14 +83,28 @@ pub fn digest(shown: &Shown<'_>) -> String {
     names.into_iter().for_each(|name| form.text(name));
     form.optional(plan.base_sha256);
     form.truth(plan.network);
-    form.text(parties.call);
-    form.text(parties.project.as_str());
-    form.optional(parties.session.map(SessionId::as_str));
-    form.text(parties.agent.as_str());
-    form.text(parties.user.as_str());
-    form.optional(parties.node);
-    form.text(&policy_epoch.to_string());
-    form.text(&expires_at.as_ms().to_string());
+    form.parties(parties, *policy_epoch, *expires_at);
+    form.hex()
+}
+
+/// What is to be asked of a plugin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PluginPlan<'a> {
+    pub plugin: &'a str,
+    pub tool: &'a str,
+    /// Of the tool as it was accepted: its own name, description and schema.
+    pub fingerprint: &'a Fingerprint,
+    pub arguments: &'a Value,
+}
+
+/// The digest of a call of a plugin's tool.
+pub fn plugin_digest(plan: &PluginPlan<'_>, parties: &Parties<'_>, policy_epoch: u64, expires_at: Timestamp) -> String {
+    let mut form = Form::new(PLUGIN_DOMAIN);
+    form.text(plan.plugin);
+    form.text(plan.tool);
+    form.text(plan.fingerprint.as_str());
+    form.value(plan.arguments);
+    form.parties(parties, policy_epoch, expires_at);
     form.hex()
 }
 
@@ -122,6 +139,18 @@ impl Form {
             Some(text) => self.text(text),
             None => self.count(b'-', 0),
         }
+    }
+
+    /// For whom, by whom, by which rules and until when.
+    fn parties(&mut self, parties: &Parties<'_>, policy_epoch: u64, expires_at: Timestamp) {
+        self.text(parties.call);
+        self.text(parties.project.as_str());
+        self.optional(parties.session.map(SessionId::as_str));
+        self.text(parties.agent.as_str());
+        self.text(parties.user.as_str());
+        self.optional(parties.node);
+        self.text(&policy_epoch.to_string());
+        self.text(&expires_at.as_ms().to_string());
     }
 
     fn truth(&mut self, truth: bool) {

@@ -3,12 +3,14 @@
 //!
 //! Whatever a plugin says of itself is text of somebody else: it names, describes and hints, and never grants anything.
 
+mod arguments;
 mod environment;
 mod fingerprints;
 mod names;
 mod offers;
 mod showing;
 
+pub use arguments::check_arguments;
 pub use environment::is_passed;
 pub use fingerprints::{Change, Fingerprint, compare};
 pub use names::{Unnameable, tool_name};

@@ -49,6 +49,29 @@ pub fn assess(request: &NodeRequest, known: Known<'_>) -> Assessment {
     Assessment { risk, reasons: reasons.into_iter().map(|(_, reason)| reason).collect() }
 }
 
+/// A call of a plugin's tool. What it does nobody here knows, and what the plugin says of it does not count: so it is as
+/// dangerous as can be wherever somebody wants to be asked, and elsewhere the file has answered beforehand.
+pub fn assess_plugin(plugin: &str, waits_for_a_person: bool, is_always_asked: bool, arguments: &str) -> Assessment {
+    let mut reasons = Vec::new();
+    if waits_for_a_person {
+        reasons.push(format!(
+            "plugin `{plugin}` runs it: what it does is not known here, and the file wants a person to be asked"
+        ));
+    } else {
+        reasons.push(format!("plugin `{plugin}` runs it, and the file lets it run without asking (`approval`)"));
+    }
+    if is_always_asked {
+        reasons.push(ALWAYS_ASKED.to_owned());
+    }
+    let is_asked = waits_for_a_person || is_always_asked;
+    if let Some(character) = hidden::first(arguments).filter(|_| is_asked) {
+        reasons.push(format!("its arguments hold {}", hidden::described(character)));
+    }
+    Assessment { risk: if is_asked { Risk::High } else { Risk::Low }, reasons }
+}
+
+const ALWAYS_ASKED: &str = "the project wants a person to be asked about every call (`approval: always`)";
+
 type Reason = (Risk, String);
 
 fn high(reason: impl Into<String>) -> Reason {
@@ -85,8 +108,7 @@ fn of_the_network(known: Known<'_>) -> Option<Reason> {
 
 /// It makes nothing more dangerous; it says why a person is asked.
 fn of_the_project(known: Known<'_>) -> Option<Reason> {
-    let why = "the project wants a person to be asked about every call (`approval: always`)";
-    known.is_always_asked.then(|| (Risk::Low, why.to_owned()))
+    known.is_always_asked.then(|| (Risk::Low, ALWAYS_ASKED.to_owned()))
 }
 
 fn of_the_name(request: &NodeRequest, path: &str) -> Option<Reason> {

@@ -1,4 +1,4 @@
-//! Calls of tools on a person's machine: what was wished for, how it was judged, who is to do it, what came of it. Pure;
+//! Calls of tools on a person's machine, and of plugins: what was wished for, how it was judged, who is to do it, what came of it. Pure;
 //! `service` asks here before every step.
 
 #[cfg(test)]
@@ -11,7 +11,9 @@ pub use states::{CallStatus, Risk};
 
 use crate::ids::{ApprovalId, NodeId, ProjectId, SessionId, TaskId, ToolCallId, UserId};
 use crate::messages::{Failure, NamedAgent};
+use crate::node_tools::NodeTool;
 use crate::participants::Participant;
+use crate::plugins::Fingerprint;
 use crate::snapshots::Label;
 use crate::times::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -77,12 +79,25 @@ pub struct Judgement {
     pub network: bool,
     /// What the node said of it beforehand; none if it could not be asked.
     pub preview: Option<Preview>,
+    /// Which tool of which plugin it is; none if it is made on a machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<PluginUse>,
     /// What its session knew when a person was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_knew: Option<SessionKnew>,
     /// Whether others with the right to may decide about it: not on a machine that somebody paired for themselves.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub for_deciders: bool,
+}
+
+/// A tool of a plugin, just as it was accepted: another one of that name is not what was judged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PluginUse {
+    pub plugin: String,
+    pub fingerprint: Fingerprint,
+    pub description: String,
+    /// What the call itself may take.
+    pub call_s: u64,
 }
 
 /// How the shared context of a session stood. The whole of it is kept under this label.
@@ -152,4 +167,30 @@ pub struct CallTimes {
     /// When its state ends by itself.
     pub deadline_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
+}
+
+/// Whether a tool has this name by which the house itself calls plugins: theirs are dotted, and no others are.
+pub fn is_of_a_plugin(tool: &str) -> bool {
+    tool.contains('.')
+}
+
+/// Whether a call of this tool is put on record and outlives whoever asked for it.
+pub fn is_put_on_record(tool: &str) -> bool {
+    NodeTool::parse(tool).is_some() || is_of_a_plugin(tool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_platforms_own_tools_are_answered_at_once_and_all_others_put_on_record() {
+        for tool in crate::platform_tools::ALL {
+            assert!(!is_put_on_record(tool.name), "{}", tool.name);
+        }
+        for tool in NodeTool::ALL {
+            assert!(is_put_on_record(tool.as_str()) && !is_of_a_plugin(tool.as_str()), "{tool:?}");
+        }
+        assert!(is_put_on_record("k8s.get") && is_of_a_plugin("k8s.get"));
+    }
 }

@@ -6,6 +6,7 @@ mod config;
 mod connect;
 mod context;
 mod items;
+mod plugins;
 mod policy;
 mod projects;
 mod sessions;
@@ -20,6 +21,7 @@ pub(crate) use config::Config;
 pub(crate) use connect::{Approvals, Connect, Nodes, OneApproval, Pair, UndoCall};
 pub(crate) use context::{Context, ContextAction, WriteContext};
 pub(crate) use items::{AgentAddress, Items, PublishItem, WriteItem};
+pub(crate) use plugins::{AcceptTool, Plugin};
 pub(crate) use policy::{ExplainPolicy, Policy};
 pub(crate) use projects::{InProject, OneProject, Project, ProjectApproval};
 pub(crate) use sessions::{OneSession, Session};
@@ -135,6 +137,9 @@ pub(crate) enum Command {
     /// Rights: why somebody may use a tool, or why not
     #[command(subcommand)]
     Policy(Policy),
+    /// Plugins: how they stand, and a yes to what is new or has changed
+    #[command(subcommand)]
+    Plugin(Plugin),
     /// The configuration file: check it, or print its schema
     #[command(subcommand)]
     Config(Config),

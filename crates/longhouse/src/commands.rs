@@ -10,6 +10,7 @@ mod context;
 mod doctor;
 mod input;
 mod items;
+mod plugins;
 mod policy;
 mod projects;
 mod sessions;
@@ -87,6 +88,7 @@ async fn ask(client: &Client, place: &Place, command: Command) -> Result<ExitCod
         Command::WorkerSpace(command) => tasks::run_space(client, place.json, command).await?,
         Command::Items(command) => items::run(client, place.json, command).await?,
         Command::Policy(command) => policy::run(client, place.json, command).await?,
+        Command::Plugin(command) => plugins::run(client, place.json, command).await?,
         Command::Audit(command) => return audit::run(client, place.json, command).await,
         Command::Doctor { security } => return doctor::run(client, place, security).await,
         Command::Backup { path } => back_up(client, place.json, path).await?,

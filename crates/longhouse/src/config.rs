@@ -22,12 +22,14 @@ pub(crate) use processes::ProcessSettings;
 pub(crate) use skills::skills_folders;
 
 use data_encoding::HEXLOWER;
+use domain::plugins::PluginDeclaration;
 use domain::rules::Declaration;
 use meanings::Findings;
 use nodes::Node;
 use problems::{Spot, in_order};
 use sha2::{Digest, Sha256};
 use spots::Spots;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The file that is read if none is named and it is there.
@@ -38,6 +40,8 @@ const DEFAULT_SKILLS: &str = "./skills";
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded {
     pub(crate) declaration: Declaration,
+    /// How its plugins are reached; what they may is in the declaration.
+    pub(crate) plugins: BTreeMap<String, PluginDeclaration>,
     pub(crate) process: ProcessSettings,
     pub(crate) warnings: Vec<Problem>,
     /// Differs if anything that is declared does.
@@ -81,9 +85,10 @@ pub(crate) fn load(path: &Path, known: &KnownPeople) -> Result<Loaded, Rejected>
     match root {
         Some(root) if problems.is_empty() => {
             let process = processes::settings(&root);
-            let digest = digest(&declaration, &process);
+            let plugins = declarations::plugins(&root);
+            let digest = digest(&declaration, &plugins, &process);
             let spots = Spots::of(&root);
-            Ok(Loaded { declaration, process, warnings, digest, path: path.to_owned(), skills_dir, spots })
+            Ok(Loaded { declaration, plugins, process, warnings, digest, path: path.to_owned(), skills_dir, spots })
         }
         _ => Err(Rejected { problems, warnings }),
     }
@@ -136,9 +141,14 @@ fn beside(file: &Path, path: &str) -> PathBuf {
     folder.join(path.strip_prefix("./").filter(|rest| !rest.is_empty()).unwrap_or(path))
 }
 
-fn digest(declaration: &Declaration, process: &ProcessSettings) -> String {
+fn digest(
+    declaration: &Declaration,
+    plugins: &BTreeMap<String, PluginDeclaration>,
+    process: &ProcessSettings,
+) -> String {
     let mut hash = Sha256::new();
     hash.update(serde_json::to_vec(declaration).unwrap_or_default());
+    hash.update(format!("{plugins:?}"));
     hash.update(format!("{process:?}"));
     HEXLOWER.encode(&hash.finalize())
 }

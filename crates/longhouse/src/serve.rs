@@ -1,9 +1,11 @@
 //! `longhouse serve`: opens the house, puts the configuration in force, opens its doors, and closes all in order.
 
+mod plugins;
 mod reloads;
 mod watching;
 mod webhooks;
 
+use self::plugins::RunningPlugins;
 use crate::cli::{Place, Serve};
 use crate::settings::Process;
 use crate::{config, output, settings};
@@ -14,7 +16,7 @@ use reloads::ConfigFile;
 use serde_json::{Value, json};
 use service::data_dir::SocketPath;
 use service::surroundings::Machine;
-use service::{Ctx, House, authority, bus, housekeeping, models, rules, sign_in, worker_spaces};
+use service::{Ctx, House, authority, bus, housekeeping, models, rules, sign_in, tool_calls, worker_spaces};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -25,6 +27,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// For what runs when the server is told to stop; the rest of ten seconds is for closing.
 const TO_FINISH: Duration = Duration::from_secs(4);
+/// For the ends of calls that were cut off with their plugins.
+const TO_PUT_DOWN: Duration = Duration::from_secs(1);
 
 const NO_PROVIDER: &str = "demo (set OPENAI_API_KEY, ANTHROPIC_API_KEY or LONGHOUSE_OPENAI_BASE_URL to use a real one)";
 
@@ -42,10 +46,14 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     let hangup = signal(SignalKind::hangup())?;
     raise_file_limit();
     let house = open_at(place, process.storage_url.clone()).await?;
+    let plugins = RunningPlugins::none_yet().await;
+    house.use_plugins(Arc::new(plugins.clone()));
+    let file = file.with_plugins(plugins.clone());
     let opened = open_doors(place, options, &process, wanted, &house, file).await;
     let (bound, app, file) = match opened {
         Ok(Some(opened)) => opened,
         not_opened => {
+            plugins.stop().await;
             house.close().await;
             return not_opened.map(|_| ExitCode::FAILURE);
         }
@@ -62,6 +70,9 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     })
     .await;
     bus::drain(&house, TO_FINISH).await;
+    // What plugins still do is cut off, and put on record as such while that can be written.
+    plugins.stop().await;
+    tool_calls::finish_plugin_calls(&house, TO_PUT_DOWN).await;
     keeping.abort();
     posting.abort();
     following.abort();

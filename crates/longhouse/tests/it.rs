@@ -19,6 +19,7 @@ mod it {
     mod node_tools;
     mod nodes;
     mod oracle;
+    mod plugins;
     mod policy;
     mod projects;
     mod records;

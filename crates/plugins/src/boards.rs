@@ -2,7 +2,7 @@
 
 use crate::slots::Slot;
 use crate::states::State;
-use domain::plugins::{Offer, Offers, offers};
+use domain::plugins::{Offer, Offers, PluginDeclaration, offers};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tokio::sync::watch;
@@ -16,6 +16,8 @@ pub struct Listing {
 #[derive(Debug, Clone)]
 pub struct ListedPlugin {
     pub state: State,
+    /// What it runs by: never that of another program than the one that said what is offered.
+    pub declaration: Arc<PluginDeclaration>,
     /// What it last said, also while it is away.
     pub offers: Offers,
     /// It lists more than the house takes.
@@ -88,12 +90,13 @@ impl Board {
     }
 }
 
-type Seen = (ListedPlugin, Arc<domain::plugins::PluginDeclaration>, Arc<Vec<domain::plugins::Listed>>);
+type Seen = (ListedPlugin, Arc<PluginDeclaration>, Arc<Vec<domain::plugins::Listed>>);
 
 fn seen(slot: &Slot) -> Seen {
     let known = slot.known();
     let listed = ListedPlugin {
         state: known.state.clone(),
+        declaration: Arc::clone(&known.declaration),
         offers: Offers::default(),
         is_cut: known.tools.is_cut,
         server: known.server.clone(),

@@ -1,6 +1,6 @@
 //! What people are asked about calls, and what they answer.
 
-use crate::tool_calls::{Preview, Risk, ToolCall};
+use crate::tool_calls::{PluginUse, Preview, Risk, ToolCall};
 use domain::approvals as words;
 use domain::standing_rules as rules;
 use domain::times::Timestamp;
@@ -26,6 +26,9 @@ pub struct Approval {
     pub on_behalf_of: String,
     pub session: Option<String>,
     pub node: Option<String>,
+    /// The plugin whose tool it is, with what it says of it as that was accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<PluginUse>,
     #[schema(value_type = String, format = DateTime)]
     pub requested_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
@@ -204,6 +207,7 @@ impl Approval {
             agent_id: call.agent_id,
             session: call.session,
             node: call.node,
+            plugin: call.plugin,
         }
     }
 }

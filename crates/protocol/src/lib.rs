@@ -9,6 +9,7 @@ pub mod health;
 pub mod me;
 pub mod messages;
 pub mod nodes;
+pub mod plugins;
 pub mod policy;
 pub mod projects;
 pub mod publications;

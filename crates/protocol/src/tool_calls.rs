@@ -1,4 +1,4 @@
-//! Calls of tools on people's machines, and what nodes say about them.
+//! Calls of tools on people's machines and of plugins, and what nodes say about them.
 
 use crate::messages::Failure;
 use domain::times::Timestamp;
@@ -73,6 +73,16 @@ pub struct Preview {
     pub refusal: Option<Failure>,
 }
 
+/// A tool of a plugin, as it was accepted when the call was judged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PluginUse {
+    pub name: String,
+    /// In the plugin's words, with hidden characters made visible.
+    pub description: String,
+    /// Part of the digest: of the tool's own name, description and schema.
+    pub fingerprint: String,
+}
+
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct ToolCall {
     pub id: String,
@@ -92,6 +102,9 @@ pub struct ToolCall {
     #[serde(default)]
     pub network: bool,
     pub preview: Option<Preview>,
+    /// The plugin whose tool it is; none if a node makes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<PluginUse>,
     pub approval_id: Option<String>,
     pub node: Option<String>,
     /// How often the node was told of it.
@@ -160,8 +173,11 @@ pub struct AvailableTool {
     pub capability: String,
     /// The least that a call of it is.
     pub risk: String,
-    /// `node` or `platform`.
+    /// `node`, `platform` or `plugin`.
     pub runs_on: String,
+    /// Of which plugin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -209,6 +225,16 @@ impl Preview {
     }
 }
 
+impl From<&words::PluginUse> for PluginUse {
+    fn from(plugin: &words::PluginUse) -> Self {
+        Self {
+            name: plugin.plugin.clone(),
+            description: plugin.description.clone(),
+            fingerprint: plugin.fingerprint.as_str().to_owned(),
+        }
+    }
+}
+
 impl Risk {
     pub fn of(judgement: &words::Judgement) -> Self {
         Self { level: judgement.risk.as_str().to_owned(), reasons: judgement.reasons.clone() }
@@ -230,6 +256,7 @@ impl From<words::ToolCall> for ToolCall {
             policy_epoch: judgement.as_ref().map(|judgement| judgement.policy_epoch),
             expires_at: judgement.as_ref().map(|judgement| judgement.expires_at),
             network: judgement.as_ref().is_some_and(|judgement| judgement.network),
+            plugin: judgement.as_ref().and_then(|judgement| judgement.plugin.as_ref()).map(Into::into),
             preview: judgement.and_then(|judgement| judgement.preview).map(Into::into),
             approval_id: approval.map(|approval| approval.as_str().to_owned()),
             node: delivery.node.map(|node| node.as_str().to_owned()),

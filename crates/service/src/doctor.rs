@@ -2,6 +2,7 @@
 
 use crate::data_dir::{DATABASE, SECRET, SOCKET};
 use crate::health::{Check, Status, check};
+use crate::plugins::{self, Standing};
 use crate::{Ctx, Result, audit, budgets, rules, users, workspaces};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -21,6 +22,7 @@ pub async fn examine(ctx: &Ctx) -> Result<Vec<Check>> {
     });
     checks.push(ledger(ctx).await?);
     checks.extend(configuration(ctx).await?);
+    checks.extend(plugin_checks(ctx).await?);
     checks.extend(modes(ctx.house.data_path()));
     let exposed = ctx.house.data_dir().exposed().iter();
     checks.extend(exposed.map(|note| bad("exposed", format!("{note} when it was opened: consider a new secret"))));
@@ -67,6 +69,28 @@ async fn configuration(ctx: &Ctx) -> Result<Vec<Check>> {
         let limit = settings.budget.and_then(|budget| budget.daily);
         if limit.is_none() {
             checks.push(good("budget", format!("workspace `{}` has no daily budget: no limit", workspace.id)));
+        }
+    }
+    Ok(checks)
+}
+
+/// Which plugins are away, and which of their tools wait for an admin.
+async fn plugin_checks(ctx: &Ctx) -> Result<Vec<Check>> {
+    let mut checks = Vec::new();
+    for plugin in plugins::list(ctx).await? {
+        let name = &plugin.name;
+        if let Some(why) = &plugin.listed.why {
+            checks.push(bad("plugins", format!("`{name}` is away: {why}")));
+        }
+        let off: Vec<&str> = plugin
+            .tools
+            .iter()
+            .filter(|tool| matches!(tool.standing, Standing::New | Standing::Changed))
+            .map(|tool| tool.name.as_str())
+            .collect();
+        if !off.is_empty() {
+            let detail = format!("`{name}`: off until an admin accepts them: {}", off.join(", "));
+            checks.push(Check { name: "plugins", status: Status::Degraded, detail });
         }
     }
     Ok(checks)

@@ -1,6 +1,6 @@
 //! Whether the house is well.
 
-use crate::{House, rules};
+use crate::{House, plugins, rules};
 use store::Condition;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,5 +50,7 @@ pub fn check(house: &House) -> Health {
     let waiting = store.waiting_writes();
     let status = if waiting > QUEUE_WORRYING { Status::Degraded } else { Status::Healthy };
     let queue = Check { name: "write_queue", status, detail: format!("{waiting} writes waiting") };
-    Health { checks: vec![database, queue, configuration(house)] }
+    let mut checks = vec![database, queue, configuration(house)];
+    checks.extend(plugins::check(house));
+    Health { checks }
 }

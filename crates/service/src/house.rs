@@ -9,7 +9,7 @@ use crate::surroundings::Surroundings;
 use crate::token_counts::TokenCounts;
 use crate::tool_calls::Alarm;
 use crate::worker_spaces::Spaces;
-use crate::{Result, backups, budgets, rules, tasks, turns, users};
+use crate::{Result, backups, budgets, plugins, rules, tasks, tool_calls, turns, users};
 use domain::times::Timestamp;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,6 +33,7 @@ struct Rooms {
     spaces: Spaces,
     turns: turns::Figures,
     tool_calls: Alarm,
+    plugins: plugins::Holding,
     /// See `DataDir::holder`.
     holder: String,
     data_dir: DataDir,
@@ -85,6 +86,7 @@ impl House {
             spaces: Spaces::default(),
             turns: turns::Figures::default(),
             tool_calls: Alarm::default(),
+            plugins: plugins::Holding::default(),
             holder,
             data_dir,
         };
@@ -95,6 +97,8 @@ impl House {
         let first = users::ensure_owner(&house).await?;
         house.data_dir().note_storage(&storage)?;
         budgets::recover(&house).await;
+        // Before the tasks: what waits for such a call finds out what became of it.
+        tool_calls::recover_plugin_calls(&house).await?;
         tasks::recovery::recover(&house).await?;
         Ok((house, first))
     }
@@ -157,6 +161,10 @@ impl House {
 
     pub(crate) fn tool_calls(&self) -> &Alarm {
         &self.0.tool_calls
+    }
+
+    pub(crate) fn plugins(&self) -> &plugins::Holding {
+        &self.0.plugins
     }
 
     pub(crate) fn holder(&self) -> &str {

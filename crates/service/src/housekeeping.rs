@@ -1,8 +1,8 @@
 //! What the house does by itself: ends keys, model calls, tasks and worker spaces whose time is over, counts alerts, tells
-//! of nodes that are gone, forgets what is past keeping.
+//! of nodes that are gone, calls plugins, forgets what is past keeping.
 
 use crate::shared_context::expiry::Sweep;
-use crate::{Error, House, Result, budgets, idempotency, nodes, tasks, tool_calls, worker_spaces};
+use crate::{Error, House, Result, budgets, idempotency, nodes, plugins, tasks, tool_calls, worker_spaces};
 use domain::ids::{SessionId, WorkspaceId};
 use domain::times::Timestamp;
 use std::time::Duration;
@@ -32,6 +32,8 @@ pub async fn run(house: House) {
         nodes::tell_of_the_gone(&house),
         tool_calls::end_overdue_calls(&house),
         tool_calls::follow_rights(&house),
+        tool_calls::call_plugins(&house),
+        plugins::follow(&house),
         purge(&house),
     );
 }

@@ -25,6 +25,7 @@ pub mod models;
 pub mod nodes;
 pub mod paging;
 pub mod platform_tools;
+pub mod plugins;
 pub mod policy;
 pub mod projects;
 pub mod prompts;

@@ -1,4 +1,4 @@
-//! Calls of tools on people's machines: wished for, judged, delivered, brought to an end. How they move is in `moves`.
+//! Calls of tools on people's machines and of plugins: wished for, judged, delivered, brought to an end. How they move is in `moves`.
 
 mod asking;
 mod deadlines;
@@ -8,10 +8,13 @@ mod knowing;
 mod moves;
 mod offering;
 mod own_calls;
+mod plugin_calls;
 mod proposing;
 mod reconsidering;
 mod remembering;
+mod running;
 mod settings;
+mod unwanted;
 mod waiting;
 
 pub use deadlines::{Alarm, end_overdue_calls, end_overdue_calls_once};
@@ -19,11 +22,13 @@ pub use delivering::{Said, get_as_node, hear, open_calls};
 pub(crate) use delivering::{judge, on_own_feet, woken};
 pub(crate) use judging::{Judge, Judged};
 pub(crate) use moves::{Mover, Moving};
-pub use offering::{Offer, Reach, available, of_own_agent};
+pub use offering::{Offer, PluginTool, Reach, RunsOn, available, of_own_agent, plugin_tools_of_own_agent};
 pub use own_calls::{OwnWish, execute_as_own_agent, get_own, withdraw};
 pub(crate) use proposing::execute_for;
 pub use proposing::{Execute, Proposed, execute};
 pub use reconsidering::{follow_rights, reconsider};
+pub(crate) use running::recover as recover_plugin_calls;
+pub use running::{call_plugins, finish_plugin_calls};
 pub(crate) use waiting::wait_for_progress;
 pub use waiting::{wait, wait_for_change};
 

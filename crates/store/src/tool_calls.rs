@@ -329,7 +329,7 @@ impl ToolCalls<'_> {
 /// Where a call is.
 pub type ToolCallPlace = (WorkspaceId, ProjectId, ToolCallId);
 
-fn read_place(mut row: Row) -> Result<ToolCallPlace> {
+pub(crate) fn read_place(mut row: Row) -> Result<ToolCallPlace> {
     let (workspace, project) = (WorkspaceId::from_trusted(row.text()?), ProjectId::from_trusted(row.text()?));
     Ok((workspace, project, ToolCallId::from_trusted(row.text()?)))
 }

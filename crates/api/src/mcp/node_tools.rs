@@ -1,4 +1,4 @@
-//! Tools on people's machines over MCP: which an agent is shown, and calls that may have to wait for a person.
+//! Tools on people's machines and of plugins over MCP: which an agent is shown, and calls that may have to wait for a person.
 //!
 //! A call is proposed and moved as by every other door; here it is only waited for. Nobody agrees to anything through this
 //! door: whoever speaks MCP is the agent, or a client that acts for it.
@@ -11,14 +11,14 @@ use super::tools::described;
 use crate::messages::{WAIT_LONGEST_S, wait};
 use axum::http::request::Parts;
 use domain::node_tools::{CALL_STATUS, NodeTool};
-use domain::tool_calls::{CallStatus, ToolCall};
+use domain::tool_calls::{CallStatus, ToolCall, is_of_a_plugin, is_put_on_record};
 use domain::{Code, Refusal, tool_schemas};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResponse, CallToolResult, ProgressNotificationParam, Tool, ToolAnnotations};
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value, json};
 use service::standing::Standing;
-use service::tool_calls::{self, OwnWish, Proposed};
+use service::tool_calls::{self, OwnWish, PluginTool, Proposed};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -28,14 +28,28 @@ const TOLD_EVERY: Duration = Duration::from_secs(15);
 /// How long a call that can become a task may take to end without becoming one.
 const TASK_AFTER: Duration = Duration::from_secs(3);
 
-/// What the caller's agent may use on the machines of its person.
+/// What the caller's agent may use on the machines of its person, and of plugins.
 pub(super) async fn visible_to(asker: &Asker) -> service::Result<Vec<Tool>> {
     let reach = tool_calls::of_own_agent(&asker.ctx).await?;
-    if reach.tools.is_empty() {
+    let of_plugins = tool_calls::plugin_tools_of_own_agent(&asker.ctx).await?;
+    if reach.tools.is_empty() && of_plugins.is_empty() {
         return Ok(Vec::new());
     }
     let on_nodes = reach.tools.iter().map(|tool| on_node(*tool, &reach.nodes));
-    Ok(on_nodes.chain([status_tool()]).collect())
+    Ok(on_nodes.chain(of_plugins.into_iter().map(of_plugin)).chain([status_tool()]).collect())
+}
+
+/// With the plugin's own schema, which has no room for words of ours.
+fn of_plugin(tool: PluginTool) -> Tool {
+    let asks = if tool.waits_for_a_person { " A person is asked first, and the call waits for them." } else { "" };
+    let description = format!(
+        "{}\n\nDone by the plugin `{}`.{asks} If the answer has a status that is no end, do not call again: ask \
+         tool_call_status with the call_id.",
+        tool.description, tool.plugin
+    );
+    // What it does is not known here: what is said of it holds for the worst.
+    let about = ToolAnnotations::with_title(tool.name.clone()).read_only(false).destructive(true).idempotent(false);
+    Tool::new(tool.name, description, tool.schema).with_annotations(about.open_world(true))
 }
 
 fn on_node(tool: NodeTool, nodes: &[String]) -> Tool {
@@ -77,7 +91,7 @@ fn add(input: &mut Value, name: &str, property: Value) {
 }
 
 pub(super) fn is_one(name: &str) -> bool {
-    name == CALL_STATUS || NodeTool::parse(name).is_some()
+    name == CALL_STATUS || is_put_on_record(name)
 }
 
 /// Calls one of them, or looks after a call.
@@ -101,8 +115,11 @@ async fn make(
     name: &str,
     mut arguments: Map<String, Value>,
 ) -> service::Result<CallToolResponse> {
-    let wanted = patience(&mut arguments)?;
-    let node = text(&mut arguments, "node")?;
+    // A plugin's tool may have arguments of these names.
+    let (wanted, node) = match is_of_a_plugin(name) {
+        true => (None, None),
+        false => (patience(&mut arguments)?, text(&mut arguments, "node")?),
+    };
     let wish = OwnWish { tool: name.to_owned(), params: arguments, node };
     let proposed = tool_calls::execute_as_own_agent(&asker.ctx, wish).await?;
     let wait = Wait { asker, asked, proposed };

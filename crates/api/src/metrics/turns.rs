@@ -7,6 +7,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::Registry;
 use service::House;
+use service::plugins;
 use service::turns::{Asked, Took};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,6 +37,10 @@ pub(super) fn register(registry: &mut Registry, house: &House) {
     registry.register("agent_cache_size", "Agents in memory", gauge(load(&cache.size)));
     let alerts = Alert::ALL.map(|alert| (alert.as_str(), spaces.alerts().of(alert)));
     registry.register("alerts", "Alerts that were raised", counts("kind", alerts));
+    let (states, under_way) = plugins::figures(house);
+    let states = plugins::STATES.map(|state| (state, gauge(states.get(state).copied().unwrap_or_default())));
+    registry.register("plugins", "Plugins by their state", Few::new("state", states));
+    registry.register("plugin_calls_running", "Calls of plugins under way in this process", gauge(under_way));
 }
 
 fn count(value: u64) -> ConstCounter<u64> {

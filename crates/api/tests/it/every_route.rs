@@ -121,6 +121,8 @@ fn table() -> Vec<Row> {
         Row("post", "/admin/backup", json!({}), ADMIN),
         Row("get", "/admin/doctor", Value::Null, ADMIN),
         Row("get", "/admin/config", Value::Null, ADMIN),
+        Row("get", "/admin/plugins", Value::Null, ADMIN),
+        Row("post", "/admin/plugins/{plugin}/accept", json!({"tool": "k8s.get", "fingerprint": "f"}), ADMIN),
         Row("get", "/admin/sessions/{session}/context", Value::Null, unseen),
         Row("get", "/workspaces", Value::Null, own("200")),
         Row("get", "/workspaces/{workspace}", Value::Null, own("404 WORKSPACE_NOT_FOUND")),

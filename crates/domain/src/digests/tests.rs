@@ -247,3 +247,29 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn everything_about_a_call_of_a_plugin_counts() {
+    let (one, other) = (Fingerprint::from_kept("a".repeat(64)), Fingerprint::from_kept("b".repeat(64)));
+    let (project, agent) = (ProjectId::from_trusted("prj_1".into()), AgentId::from_trusted("agt_1".into()));
+    let user = UserId::from_trusted("usr_sean".into());
+    let (small, large) = (json!({"n": 1}), json!({"n": 2}));
+    let plan = PluginPlan { plugin: "dice", tool: "dice.roll", fingerprint: &one, arguments: &small };
+    let parties = Parties { call: "call_1", project: &project, session: None, agent: &agent, user: &user, node: None };
+    let at = Timestamp::from_ms(1_000);
+    let base = plugin_digest(&plan, &parties, 1, at);
+    assert_eq!(base, plugin_digest(&plan, &parties, 1, at));
+    let others = [
+        plugin_digest(&PluginPlan { plugin: "die", ..plan }, &parties, 1, at),
+        plugin_digest(&PluginPlan { tool: "dice.odds", ..plan }, &parties, 1, at),
+        plugin_digest(&PluginPlan { fingerprint: &other, ..plan }, &parties, 1, at),
+        plugin_digest(&PluginPlan { arguments: &large, ..plan }, &parties, 1, at),
+        plugin_digest(&plan, &Parties { call: "call_2", ..parties }, 1, at),
+        plugin_digest(&plan, &Parties { node: Some("nod_1"), ..parties }, 1, at),
+        plugin_digest(&plan, &parties, 2, at),
+        plugin_digest(&plan, &parties, 1, Timestamp::from_ms(1_001)),
+    ];
+    for (number, other) in others.iter().enumerate() {
+        assert_ne!(*other, base, "{number}");
+    }
+}

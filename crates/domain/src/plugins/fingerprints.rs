@@ -25,6 +25,11 @@ impl Fingerprint {
         Self(form.hex())
     }
 
+    /// One that was kept, or that somebody names: what it is compared with is made here.
+    pub fn from_kept(text: String) -> Self {
+        Self(text)
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -212,3 +212,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_plugins_call_is_as_dangerous_as_can_be_wherever_a_person_is_asked() {
+    for (waits, always, expected) in
+        [(false, false, Risk::Low), (true, false, Risk::High), (false, true, Risk::High), (true, true, Risk::High)]
+    {
+        let found = assess_plugin("k8s", waits, always, "{}");
+        assert_eq!((found.risk, found.reasons.len()), (expected, 1 + usize::from(always)), "{waits} {always}");
+    }
+    let hidden = assess_plugin("k8s", true, false, "{\"name\":\"a\u{202e}b\"}");
+    assert!(hidden.reasons.iter().any(|reason| reason.contains("its arguments hold")), "{hidden:?}");
+}

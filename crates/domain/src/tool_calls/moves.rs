@@ -11,7 +11,8 @@ use crate::{Code, Refusal, Result};
 /// Who says something about a call that was dispatched, and of which telling.
 #[derive(Debug, Clone, Copy)]
 pub struct Deliver<'a> {
-    pub node: &'a NodeId,
+    /// None is the house itself, which calls plugins.
+    pub node: Option<&'a NodeId>,
     pub attempt: u64,
 }
 
@@ -31,9 +32,9 @@ impl ToolCall {
         }
     }
 
-    /// It is valid and allowed; `node` is who would do it.
-    pub fn validated(&self, judgement: Judgement, node: NodeId) -> Result<Self> {
-        let delivery = Delivery { node: Some(node), ..self.delivery.clone() };
+    /// It is valid and allowed; `node` is who would do it, none is the house itself.
+    pub fn validated(&self, judgement: Judgement, node: Option<NodeId>) -> Result<Self> {
+        let delivery = Delivery { node, ..self.delivery.clone() };
         Ok(Self { judgement: Some(judgement), delivery, ..self.moved(CallStatus::Validated)? })
     }
 
@@ -88,6 +89,13 @@ impl ToolCall {
         Ok(Self { outcome, ..ended })
     }
 
+    /// The house called a plugin, and either nothing was run or nobody can know.
+    pub fn came_to_nothing(&self, may_have_run: bool, reason: Failure, now: Timestamp) -> Result<Self> {
+        let by = Deliver { node: None, attempt: self.delivery.attempt };
+        self.require_delivered_to(by)?;
+        self.ended(if may_have_run { CallStatus::Unknown } else { CallStatus::Failed }, Some(reason), now)
+    }
+
     /// Its node cannot say whether it was done.
     pub fn lost(&self, by: Deliver<'_>, now: Timestamp) -> Result<Self> {
         self.require_delivered_to(by)?;
@@ -116,7 +124,7 @@ impl ToolCall {
 
     /// What a node says counts only if it is the one that was told, and of the newest telling.
     fn require_delivered_to(&self, by: Deliver<'_>) -> Result<()> {
-        if self.delivery.node.as_ref() == Some(by.node) && self.delivery.attempt == by.attempt {
+        if self.delivery.node.as_ref() == by.node && self.delivery.attempt == by.attempt {
             return Ok(());
         }
         Err(moved_on(self.status))
@@ -175,6 +183,7 @@ mod tests {
             expires_at: now().plus_seconds(seconds),
             network: false,
             preview: None,
+            plugin: None,
             session_knew: None,
             for_deciders: false,
         }
@@ -185,7 +194,7 @@ mod tests {
     }
 
     fn dispatched() -> ToolCall {
-        let call = call(None).validated(judged(300), node("a")).unwrap();
+        let call = call(None).validated(judged(300), Some(node("a"))).unwrap();
         call.approved(now()).unwrap().dispatched(now()).unwrap()
     }
 
@@ -194,23 +203,39 @@ mod tests {
         let (a, b) = (node("a"), node("b"));
         let call = dispatched();
         for (by, expected) in [
-            (Deliver { node: &a, attempt: 1 }, true),
-            (Deliver { node: &a, attempt: 0 }, false),
-            (Deliver { node: &a, attempt: 2 }, false),
-            (Deliver { node: &b, attempt: 1 }, false),
+            (Deliver { node: Some(&a), attempt: 1 }, true),
+            (Deliver { node: Some(&a), attempt: 0 }, false),
+            (Deliver { node: Some(&a), attempt: 2 }, false),
+            (Deliver { node: Some(&b), attempt: 1 }, false),
         ] {
             assert_eq!(call.accepted(by, 30, now()).is_ok(), expected, "{by:?}");
-            let running = call.accepted(Deliver { node: &a, attempt: 1 }, 30, now()).unwrap();
-            let running = running.running(Deliver { node: &a, attempt: 1 }).unwrap();
+            let running = call.accepted(Deliver { node: Some(&a), attempt: 1 }, 30, now()).unwrap();
+            let running = running.running(Deliver { node: Some(&a), attempt: 1 }).unwrap();
             assert_eq!(running.brought_back(by, "{}".into(), false, now()).is_ok(), expected, "{by:?}");
             assert_eq!(running.lost(by, now()).is_ok(), expected, "{by:?}");
         }
     }
 
     #[test]
+    fn what_the_house_calls_by_itself_no_node_can_speak_for_and_the_other_way_round() {
+        let own = call(None).validated(judged(300), None).unwrap().approved(now()).unwrap().dispatched(now()).unwrap();
+        let (house, a) = (Deliver { node: None, attempt: 1 }, node("a"));
+        assert!(own.accepted(Deliver { node: Some(&a), attempt: 1 }, 60, now()).is_err());
+        assert!(dispatched().accepted(house, 60, now()).is_err());
+        let running = own.accepted(house, 60, now()).unwrap().running(house).unwrap();
+        assert_eq!(running.times.deadline_at, Some(now().plus_seconds(60 + GRACE_S)));
+        let why = || Failure { code: Code::PluginUnavailable, message: "away".into() };
+        for (may_have_run, status) in [(false, CallStatus::Failed), (true, CallStatus::Unknown)] {
+            let ended = running.came_to_nothing(may_have_run, why(), now()).unwrap();
+            assert_eq!((ended.status, ended.outcome.consumed), (status, true));
+            assert!(ended.came_to_nothing(may_have_run, why(), now()).is_err(), "an end is an end");
+        }
+    }
+
+    #[test]
     fn what_was_cancelled_can_no_longer_be_accepted() {
         let cancelled = dispatched().ended(CallStatus::Cancelled, None, now()).unwrap();
-        let refusal = cancelled.accepted(Deliver { node: &node("a"), attempt: 1 }, 30, now()).unwrap_err();
+        let refusal = cancelled.accepted(Deliver { node: Some(&node("a")), attempt: 1 }, 30, now()).unwrap_err();
         assert_eq!((refusal.code, &refusal.details["status"]), (Code::CallMovedOn, &"cancelled".into()));
     }
 
@@ -233,13 +258,13 @@ mod tests {
         let proposed = call(None);
         assert_eq!(at(&proposed), Some(2));
         for seconds in [10, 300, 86_400] {
-            let waiting = proposed.validated(judged(seconds), node("a")).unwrap();
+            let waiting = proposed.validated(judged(seconds), Some(node("a"))).unwrap();
             let waiting = waiting.waiting_for(ApprovalId::from_trusted("apr_1".into()), now()).unwrap();
             assert_eq!(at(&waiting), Some(i64::try_from(seconds).unwrap()));
             assert_eq!(at(&waiting.approved(now()).unwrap()), Some(300));
             assert_eq!(at(&waiting.ended(CallStatus::Expired, None, now()).unwrap()), None);
         }
-        let accepted = dispatched().accepted(Deliver { node: &node("a"), attempt: 1 }, 30, now()).unwrap();
+        let accepted = dispatched().accepted(Deliver { node: Some(&node("a")), attempt: 1 }, 30, now()).unwrap();
         assert_eq!(at(&accepted), Some(90));
     }
 }

@@ -116,6 +116,8 @@ fn whole(asked: &Value) -> String {
         starts.map(|(word, file)| format!("{word}: {}", file.as_str().unwrap_or_default())).collect();
     told["starts"] = starts.join(", ").into();
     told["environment"] = texts(&told["preview"]["environment"]).into();
+    told["plugin_says"] = told["plugin"]["description"].take();
+    told["plugin"] = told["plugin"]["name"].take();
     let fields = [
         "id",
         "status",
@@ -126,6 +128,8 @@ fn whole(asked: &Value) -> String {
         "on_behalf_of",
         "session",
         "node",
+        "plugin",
+        "plugin_says",
         "program",
         "starts",
         "cwd",
@@ -165,7 +169,8 @@ fn quoted(text: &str) -> String {
 /// What could not be found out beforehand, and what the call comes from.
 fn notes(asked: &Value) -> String {
     let mut notes = Vec::new();
-    if asked["previewed"] != true {
+    // A plugin is never asked beforehand; that its tool is not known here is among the reasons.
+    if asked["previewed"] != true && asked["plugin"].is_null() {
         notes.push("the machine could not be asked beforehand what this would do".to_owned());
     }
     if let Some(why) = asked["preview"]["no_diff"].as_str() {

@@ -5,6 +5,7 @@ use super::nodes::{Entry, Node};
 use domain::capabilities::{ToolPattern, ToolSet};
 use domain::ids::{UserId, WorkspaceId};
 use domain::money::Micros;
+use domain::plugins::{PluginDeclaration, Reach, Timeouts};
 use domain::roles::{Right, Role, RoleRules};
 use domain::rules::{
     AlertRules, ApprovalRules, Declaration, DeclaredUser, DeclaredWorkspace, HouseRules, Models, Plugin, Price,
@@ -81,6 +82,21 @@ fn plugin(node: &Node) -> Plugin {
         None => ToolSet::default(),
     };
     Plugin { caps: node.get("caps").map(tools).unwrap_or_default(), approval }
+}
+
+/// How the plugins are reached, and what they are given.
+pub(crate) fn plugins(root: &Node) -> BTreeMap<String, PluginDeclaration> {
+    let declared = |entry: &Entry| {
+        let node = &entry.value;
+        let reach = match texts(node, "command") {
+            Some(command) => Reach::Command(command),
+            None => Reach::Url(text(node, "url")?),
+        };
+        let environment = texts(node, "env").unwrap_or_default();
+        let declaration = PluginDeclaration { reach, rules: plugin(node), environment, timeouts: Timeouts::default() };
+        Some((entry.key.clone(), declaration))
+    };
+    section(root, "plugins").iter().filter_map(declared).collect()
 }
 
 pub(crate) fn models(root: &Node) -> Models {

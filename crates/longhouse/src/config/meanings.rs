@@ -83,15 +83,10 @@ fn engines(root: &Node, findings: &mut Findings) {
 
 /// Sections whose content is checked and kept for a later version.
 fn sections(root: &Node, findings: &mut Findings) {
-    const LATER: [&str; 4] = ["channels", "plugins", "embeddings", "orchestrator"];
+    const LATER: [&str; 3] = ["channels", "embeddings", "orchestrator"];
     for name in LATER {
         if let Some(entry) = root.entry(name) {
-            let message = match name {
-                "plugins" => {
-                    "`plugins` is accepted and its `caps` count; this version does not run them yet".to_owned()
-                }
-                _ => format!("`{name}` is accepted; this version does not act on it yet"),
-            };
+            let message = format!("`{name}` is accepted; this version does not act on it yet");
             findings.warnings.push(Problem::new(entry.key_spot, message));
         }
     }

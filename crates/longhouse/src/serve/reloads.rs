@@ -1,6 +1,7 @@
 //! The configuration file of a running server: put in force at the start, read again when it changes or on SIGHUP. A
 //! file that is refused changes nothing, and what was accepted before stays.
 
+use super::plugins::RunningPlugins;
 use super::say_refused;
 use super::watching::Watching;
 use crate::cli::Place;
@@ -21,6 +22,8 @@ pub(super) struct ConfigFile {
     path: Option<PathBuf>,
     loaded: Option<Loaded>,
     watching: Option<Watching>,
+    /// What the file starts and stops.
+    plugins: Option<RunningPlugins>,
     /// Why the newest state of the file is not in force, if it is not.
     behind: Option<Behind>,
     /// Whether what an earlier file opened may be shut.
@@ -42,14 +45,27 @@ impl ConfigFile {
     /// Reads the file before anything is opened. Who is in the house is not known yet, unless it is still to be built.
     pub(super) fn find(place: &Place, without: bool) -> Result<Self, Refused> {
         let Some(path) = settings::config_file(place).filter(|_| !without) else {
-            return Ok(Self { path: None, loaded: None, watching: None, behind: None, forgetting: without });
+            return Ok(Self {
+                path: None,
+                loaded: None,
+                watching: None,
+                plugins: None,
+                behind: None,
+                forgetting: without,
+            });
         };
         let known = settings::people_unasked(place, &path);
         let loaded = config::load(&path, &known).map_err(|rejected| {
             say_refused(&rejected.problems);
             Refused
         })?;
-        Ok(Self { path: Some(path), loaded: Some(loaded), watching: None, behind: None, forgetting: false })
+        let (path, loaded) = (Some(path), Some(loaded));
+        Ok(Self { path, loaded, watching: None, plugins: None, behind: None, forgetting: false })
+    }
+
+    /// With plugins that follow what the file says.
+    pub(super) fn with_plugins(self, plugins: RunningPlugins) -> Self {
+        Self { plugins: Some(plugins), ..self }
     }
 
     pub(super) fn loaded(&self) -> Option<&Loaded> {
@@ -81,7 +97,7 @@ impl ConfigFile {
             say_refused(&loaded.problems_of(refusal));
             return Ok(false);
         }
-        accept(house, &loaded);
+        self.accept(house, &loaded).await;
         self.loaded = Some(loaded);
         self.watch().await;
         Ok(true)
@@ -145,7 +161,7 @@ impl ConfigFile {
             }
         }
         self.behind = None;
-        accept(house, &loaded);
+        self.accept(house, &loaded).await;
         let later = loaded.process.differences(&self.process());
         if !later.is_empty() {
             tracing::warn!("{} changed: that takes effect at the next start", later.join(", "));
@@ -154,6 +170,16 @@ impl ConfigFile {
         // What the process was started with stays what is compared with.
         let process = self.process();
         self.loaded = Some(Loaded { process, ..loaded });
+    }
+
+    /// What is in force is noted, and the plugins are as it says.
+    async fn accept(&self, house: &House, loaded: &Loaded) {
+        let warnings = lines(&loaded.warnings);
+        warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+        rules::note_accepted(house, &origin(loaded), warnings);
+        if let Some(plugins) = &self.plugins {
+            plugins.apply(&loaded.plugins).await;
+        }
     }
 
     fn refuse(&mut self, house: &House, problems: &[Problem]) {
@@ -232,12 +258,6 @@ async fn read(house: &House, path: PathBuf) -> Result<Result<Loaded, Rejected>> 
 /// The file by a name that means the same from everywhere.
 fn origin(loaded: &Loaded) -> String {
     std::path::absolute(&loaded.path).unwrap_or_else(|_| loaded.path.clone()).display().to_string()
-}
-
-fn accept(house: &House, loaded: &Loaded) {
-    let warnings = lines(&loaded.warnings);
-    warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-    rules::note_accepted(house, &origin(loaded), warnings);
 }
 
 async fn again(behind: Option<Behind>) {

@@ -12,7 +12,7 @@ use domain::node_tools::{NodeRequest, NodeTool};
 use domain::nodes::Serves;
 use domain::standing_rules::{Covers, Lasts, RulePlace, StandingRule, check};
 use domain::times::Timestamp;
-use domain::tool_calls::{CallStatus, ToolCall};
+use domain::tool_calls::{CallStatus, ToolCall, is_of_a_plugin};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
@@ -243,6 +243,11 @@ impl Decide {
             return Err(Refusal::forbidden(message).into());
         }
         let arguments = serde_json::from_str(&call.wish.params).unwrap_or(Value::Null);
+        if is_of_a_plugin(&call.wish.tool) {
+            let message =
+                "an answer about a plugin's tool stands for this call only: `approval` in the file says what is asked";
+            return Err(Refusal::invalid_field("remember", message).into());
+        }
         let tool = NodeTool::parse(&call.wish.tool).ok_or_else(Refusal::tool_call_not_found)?;
         let request = NodeRequest::parse(tool, &arguments)?;
         let covers = match &remember.what {

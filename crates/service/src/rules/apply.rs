@@ -116,6 +116,13 @@ impl Apply {
         if skills {
             tx.save_skills(&house.skills).await?;
         }
+        // Declared again, it is a new one: what was accepted of the old one does not count.
+        for gone in before.rules.plugins.keys().filter(|name| !house.plugins.contains_key(*name)) {
+            if tx.forget_plugin(gone).await? {
+                let record = self.record("plugin.undeclare").with("plugin", gone.as_str());
+                tx.scope(&house_chain()).audit().append(record);
+            }
+        }
         if progress.changed {
             tx.save_rules(self.origin.as_deref(), house, self.now).await?;
         }

@@ -6,9 +6,9 @@ use crate::messages::kept;
 use crate::{Error, House, Result};
 use domain::ids::{MessageId, ProjectId, TaskId, WorkspaceId};
 use domain::messages::Failure;
-use domain::node_tools::NodeTool;
 use domain::tasks::{Task, TaskStatus, interrupted};
 use domain::times::Timestamp;
+use domain::tool_calls::is_put_on_record;
 use store::{Operation, Tx};
 
 /// Where a task is.
@@ -28,7 +28,7 @@ pub(crate) async fn recover(house: &House) -> Result<()> {
     Ok(())
 }
 
-/// Ends the work on a task that runs: as failed, or parked if calls on people's machines go on without it. Answers whether it
+/// Ends the work on a task that runs: as failed, or parked if calls on people's machines or of plugins go on without it. Answers whether it
 /// failed.
 pub(crate) async fn interrupt(house: &House, place: Place) -> Result<bool> {
     let turn = place.0.clone();
@@ -81,7 +81,7 @@ impl Operation for Park {
         let step = kept::newest_step(tx, workspace, &before).await?;
         // What comes before the first open call is kept; the call itself is made once, however often it is asked for.
         let open = step.and_then(|step| step.calls.into_iter().find(|call| call.result.is_none()));
-        if open.is_none_or(|call| NodeTool::parse(&call.tool).is_none()) {
+        if open.is_none_or(|call| !is_put_on_record(&call.tool)) {
             return Ok(false);
         }
         let Some(parked) = before.parked() else { return Ok(false) };

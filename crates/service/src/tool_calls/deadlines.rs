@@ -9,7 +9,7 @@ use domain::ids::{ProjectId, ToolCallId, WorkspaceId};
 use domain::messages::Failure;
 use domain::nodes::Node;
 use domain::times::Timestamp;
-use domain::tool_calls::{CallStatus, ToolCall};
+use domain::tool_calls::{CallStatus, ToolCall, is_of_a_plugin};
 use std::time::Duration;
 use store::{Operation, ToolCallPlace, Tx};
 use tokio::sync::Notify;
@@ -19,7 +19,7 @@ const SLEEP_LONGEST: Duration = Duration::from_secs(60);
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 const A_LITTLE: Duration = Duration::from_millis(2);
 /// How long after the end of its decision a call may lie with a node that is there; a person may be asked at its terminal.
-const LYING_LONGEST_S: u64 = 10 * 60;
+pub(super) const LYING_LONGEST_S: u64 = 10 * 60;
 /// How long an offline node is waited for.
 const OFFLINE_LONGEST_S: u64 = 5 * 60;
 
@@ -126,6 +126,7 @@ impl Operation for MoveOn {
         let judged = match call.status {
             CallStatus::Proposed => self.judge.judge(tx, &moving, &call, None).await?,
             CallStatus::WaitingApproval => moving.end(tx, &call, CallStatus::Expired, nobody_decided()).await?,
+            CallStatus::Approved if is_of_a_plugin(&call.wish.tool) => self.judge.dispatch(tx, &moving, &call).await?,
             CallStatus::Approved => match node.filter(|node| node.is_online(now)) {
                 Some(_) => self.judge.dispatch(tx, &moving, &call).await?,
                 None => moving.end(tx, &call, CallStatus::Undelivered, node_gone()).await?,
@@ -145,13 +146,15 @@ impl MoveOn {
     /// call lie for longer than a decision holds, is given up.
     async fn remind(&self, tx: &mut Tx, moving: &Moving<'_>, call: &ToolCall, node: Option<Node>) -> Result<Judged> {
         let heard_since = moving.now.plus_ms(-i64::try_from(OFFLINE_LONGEST_S * 1000).unwrap_or(i64::MAX));
-        let is_waited_for = node.and_then(|node| node.last_seen_at).is_some_and(|seen| seen > heard_since);
+        // Whoever calls plugins is this house, or another server of it that is just starting.
+        let is_waited_for = is_of_a_plugin(&call.wish.tool)
+            || node.and_then(|node| node.last_seen_at).is_some_and(|seen| seen > heard_since);
         let lies_too_long = call
             .judgement
             .as_ref()
             .is_some_and(|judgement| moving.now >= judgement.expires_at.plus_seconds(LYING_LONGEST_S));
         if !is_waited_for || lies_too_long {
-            return moving.end(tx, call, CallStatus::Undelivered, node_gone()).await;
+            return moving.end(tx, call, CallStatus::Undelivered, gone(call)).await;
         }
         let again = call.told_again(moving.now)?;
         moving.tell_again(tx, call, &again).await?;
@@ -167,7 +170,16 @@ fn node_gone() -> Failure {
     Failure { code: Code::NodeOffline, message: "the node was not there in time; nothing was done".to_owned() }
 }
 
-fn nobody_knows() -> Failure {
-    let message = "the node has not told how it ended: it may have been done, or not".to_owned();
+/// Why nobody began a call.
+fn gone(call: &ToolCall) -> Failure {
+    if !is_of_a_plugin(&call.wish.tool) {
+        return node_gone();
+    }
+    let message = "no server called the plugin in time; nothing was done".to_owned();
+    Failure { code: Code::PluginUnavailable, message }
+}
+
+pub(super) fn nobody_knows() -> Failure {
+    let message = "nobody has told how it ended: it may have been done, or not".to_owned();
     Failure { code: Code::Interrupted, message }
 }

@@ -2,7 +2,7 @@
 //! said to.
 
 use super::is_little;
-use super::judging::{Judge, Judged};
+use super::judging::{By, Judge, Judged};
 use super::moves::{Mover, Moving};
 use super::settings::granted;
 use crate::projects::ProjectRef;
@@ -22,13 +22,13 @@ const RESULT_LARGEST_BYTES: usize = 15 * 1024 * 1024;
 
 impl Judge {
     /// Tells the node of an approved call if it is there, after the rules were asked once more. One that is not there hears of
-    /// it when it comes.
+    /// it when it comes. What a plugin is to do, this house does as soon as it is on record.
     pub(crate) async fn dispatch(&self, tx: &mut Tx, moving: &Moving<'_>, approved: &ToolCall) -> Result<Judged> {
-        let node = match granted(self.require_standing(tx, moving.workspace, approved).await)? {
-            Ok(node) => node,
+        let by = match granted(self.require_standing(tx, moving.workspace, approved).await)? {
+            Ok(by) => by,
             Err(why) => return moving.end(tx, approved, CallStatus::Denied, why).await,
         };
-        if !node.is_online(self.now) {
+        if matches!(&by, By::Node { node, .. } if !node.is_online(self.now)) {
             return Ok(Judged { call: approved.clone(), woken: None });
         }
         let dispatched = approved.dispatched(self.now)?;
@@ -131,7 +131,8 @@ fn own_project(node: &Node, reference: &ProjectRef) -> Result<ProjectId> {
 
 pub(crate) async fn judge(house: &House) -> Result<Judge> {
     let (rules, policy_epoch) = rules::numbered(house).await?;
-    Ok(Judge { rules, policy_epoch, approval: ApprovalId::generated(house.unique()), now: house.now() })
+    let approval = ApprovalId::generated(house.unique());
+    Ok(Judge { rules, policy_epoch, approval, plugins: house.plugins().listing(), now: house.now() })
 }
 
 /// Once a row has moved whoever waits for it must hear of it, whether or not the caller is still there.
@@ -140,8 +141,9 @@ pub(crate) async fn on_own_feet<T: Send + 'static>(act: impl Future<Output = Res
     done.unwrap_or_else(|_| Err(store::Error::BadOperation("a step of a call panicked").into()))
 }
 
-/// An agent whose turn goes on hears of it.
+/// An agent whose turn goes on hears of it; and so does whoever calls plugins, if something is to be called.
 pub(crate) async fn woken(house: &House, waiter: Option<QueuedFor>) {
+    house.plugins().running.bell.notify_one();
     if let Some(waiter) = waiter {
         worker_spaces::wake_surely(house, waiter).await;
     }
@@ -200,7 +202,7 @@ impl Operation for Hear {
 
 impl Hear {
     fn by(&self, attempt: u64) -> Deliver<'_> {
-        Deliver { node: &self.node.id, attempt }
+        Deliver { node: Some(&self.node.id), attempt }
     }
 
     /// Whether the call has ended just so for this node: it says again what it had no answer to.

@@ -1,11 +1,12 @@
 //! What the house thinks of a call: whether it is well-formed, whether the rules allow it, how dangerous it is, and so
-//! whether a person has to be asked.
+//! whether a person has to be asked. What is special about plugins is in `plugin_calls`.
 
 use super::asking::is_shown_in_part;
 use super::knowing::knows_the_file;
 use super::moves::Moving;
 use super::settings::{granted, request_of};
 use crate::bus::standing_of;
+use crate::plugins::Listing;
 use crate::policy;
 use crate::{Error, Result};
 use domain::agents::Agent;
@@ -18,11 +19,11 @@ use domain::projects::ProjectApproval;
 use domain::risks::{Assessment, Known, assess};
 use domain::rules::Rules;
 use domain::times::Timestamp;
-use domain::tool_calls::{CallStatus, Judgement, Preview, ToolCall};
+use domain::tool_calls::{CallStatus, Judgement, Preview, Risk, ToolCall, is_of_a_plugin};
 use domain::{Code, Refusal};
 use serde_json::Value;
 use std::sync::Arc;
-use store::{QueuedFor, Tx};
+use store::{AcceptedTool, QueuedFor, Tx};
 
 /// The rules that a call is judged by, and what a decision about it would be called.
 #[derive(Clone)]
@@ -30,6 +31,8 @@ pub(crate) struct Judge {
     pub(crate) rules: Arc<Rules>,
     pub(crate) policy_epoch: u64,
     pub(crate) approval: ApprovalId,
+    /// What plugins offer at this moment.
+    pub(crate) plugins: Arc<Listing>,
     pub(crate) now: Timestamp,
 }
 
@@ -41,10 +44,29 @@ pub(crate) struct Judged {
 
 /// A call that the house would make.
 pub(super) struct Fit {
-    pub(super) request: NodeRequest,
-    arguments: Value,
-    pub(super) node: Node,
+    pub(super) by: By,
+    pub(super) arguments: Value,
     pub(super) wanted: ProjectApproval,
+}
+
+/// Who would make it.
+pub(super) enum By {
+    Node {
+        request: NodeRequest,
+        node: Node,
+    },
+    /// The house, of a plugin.
+    Plugin {
+        tool: AcceptedTool,
+        waits_for_a_person: bool,
+    },
+}
+
+impl Fit {
+    /// Whether a call of that risk waits for a person.
+    pub(super) fn asks(&self, risk: Risk) -> bool {
+        matches!(self.by, By::Plugin { waits_for_a_person: true, .. }) || self.wanted.asks(risk)
+    }
 }
 
 impl Judge {
@@ -69,11 +91,18 @@ impl Judge {
             let status = if is_denial(refusal.code) { CallStatus::Denied } else { CallStatus::Invalid };
             return moving.end(tx, call, status, refusal).await;
         }
-        let judgement = self.judgement(tx, moving.workspace, call, &fit, preview).await?;
+        let (judgement, node) = match &fit.by {
+            By::Node { request, node } => {
+                let asked = (call, request, &fit.arguments);
+                (self.judgement(tx, moving.workspace, asked, (node, fit.wanted), preview).await?, Some(node.id.clone()))
+            }
+            By::Plugin { tool, waits_for_a_person } => {
+                (self.plugin_judgement(call, tool, *waits_for_a_person, &fit), None)
+            }
+        };
         let risk = judgement.risk;
-        let validated = call.validated(judgement, fit.node.id.clone())?;
-        let asks_nobody =
-            !fit.wanted.asks(risk) || self.is_remembered(tx, moving.workspace, &validated, &fit.request).await?;
+        let validated = call.validated(judgement, node)?;
+        let asks_nobody = !fit.asks(risk) || self.is_remembered(tx, moving.workspace, &validated, &fit.by).await?;
         if !asks_nobody && is_shown_in_part(&validated) {
             let message = "the change is too large to be shown whole to a person: make it in smaller pieces";
             let why = Refusal::new(Code::ValueTooLarge, message);
@@ -102,13 +131,16 @@ impl Judge {
         call: &ToolCall,
         preview: Option<&Preview>,
     ) -> Result<Fit> {
+        if is_of_a_plugin(&call.wish.tool) {
+            return self.fit_of_plugin(tx, workspace, call).await;
+        }
         let tool = NodeTool::parse(&call.wish.tool).ok_or_else(|| unknown_tool(call))?;
-        self.require_allowed(tx, workspace, call, tool.capability()).await?;
+        self.require_allowed(tx, workspace, call, (Source::Node, tool.capability())).await?;
         let (request, arguments) = request_of(call, tool)?;
         self.require_not_denied(&request, preview)?;
         let node = self.node(tx, workspace, call).await?;
         let wanted = self.wanted_by_project(tx, workspace, call).await?;
-        Ok(Fit { request, arguments, node, wanted })
+        Ok(Fit { by: By::Node { request, node }, arguments, wanted })
     }
 
     /// Whether agent and person have this capability now. Asked when a call is judged, and whenever it is looked at again.
@@ -117,7 +149,7 @@ impl Judge {
         tx: &mut Tx,
         workspace: &WorkspaceId,
         call: &ToolCall,
-        capability: &str,
+        (source, capability): (Source<'_>, &str),
     ) -> Result<()> {
         let origin = &call.origin;
         let role = standing_of(tx, workspace, &origin.user).await?;
@@ -125,7 +157,7 @@ impl Judge {
         let agent: Agent = found.ok_or_else(|| Refusal::forbidden("the agent is no longer here"))?;
         let question = Question {
             tool: capability,
-            source: Source::Node,
+            source,
             workspace,
             role: &role,
             is_member: true,
@@ -144,11 +176,10 @@ impl Judge {
         &self,
         tx: &mut Tx,
         workspace: &WorkspaceId,
-        call: &ToolCall,
-        fit: &Fit,
+        (call, request, arguments): (&ToolCall, &NodeRequest, &Value),
+        (node, wanted): (&Node, ProjectApproval),
         preview: Option<Preview>,
     ) -> Result<Judgement> {
-        let Fit { request, arguments, node, wanted } = fit;
         let shown = preview.as_ref();
         let network = self.has_network(tx, workspace, (call, request), shown).await?;
         let also_shown: Vec<&str> = shown.into_iter().flat_map(texts_of).collect();
@@ -157,12 +188,11 @@ impl Judge {
             exists: shown.and_then(|preview| preview.exists),
             resolved: shown.and_then(|preview| preview.path.as_deref()),
             network,
-            is_always_asked: *wanted == ProjectApproval::Always,
+            is_always_asked: wanted == ProjectApproval::Always,
             also_shown: &also_shown,
         };
         let Assessment { risk, reasons } = assess(request, known);
         let expires_at = self.now.plus_seconds(self.rules.house.approvals.decided_within_s(risk));
-        let origin = &call.origin;
         let digest = digest(&Shown {
             plan: Plan {
                 tool: request.tool(),
@@ -175,14 +205,7 @@ impl Judge {
                 base_sha256: shown.and_then(|preview| preview.base_sha256.as_deref()),
                 network,
             },
-            parties: Parties {
-                call: call.id.as_str(),
-                project: &origin.project,
-                session: origin.session.as_ref(),
-                agent: &origin.agent.id,
-                user: &origin.user,
-                node: Some(node.id.as_str()),
-            },
+            parties: parties(call, Some(node)),
             policy_epoch: self.policy_epoch,
             expires_at,
         });
@@ -194,9 +217,23 @@ impl Judge {
             expires_at,
             network,
             preview,
+            plugin: None,
             session_knew: None,
             for_deciders: node.serves == Serves::Members,
         })
+    }
+}
+
+/// Where a call comes from, for whom it is, and who does it.
+pub(super) fn parties<'a>(call: &'a ToolCall, node: Option<&'a Node>) -> Parties<'a> {
+    let origin = &call.origin;
+    Parties {
+        call: call.id.as_str(),
+        project: &origin.project,
+        session: origin.session.as_ref(),
+        agent: &origin.agent.id,
+        user: &origin.user,
+        node: node.map(|node| node.id.as_str()),
     }
 }
 

@@ -108,7 +108,8 @@ impl Moving<'_> {
         self.advance(tx, before, after).await?;
         self.end_approval(tx, before, after).await?;
         self.tell(tx, after, Event::tool_call(after, self.now)).await?;
-        if after.status == CallStatus::Dispatched {
+        // What a plugin is to do, no node is told of.
+        if after.status == CallStatus::Dispatched && after.delivery.node.is_some() {
             self.tell(tx, after, Event::execution_signal(after, self.now)).await?;
         }
         self.record(tx, after, action(after.status));
@@ -139,6 +140,9 @@ impl Moving<'_> {
     /// Tells a node again of a call that it has not accepted.
     pub(crate) async fn tell_again(&self, tx: &mut Tx, before: &ToolCall, after: &ToolCall) -> Result<()> {
         self.advance(tx, before, after).await?;
+        if after.delivery.node.is_none() {
+            return Ok(());
+        }
         self.tell(tx, after, Event::execution_signal(after, self.now)).await
     }
 

@@ -2,15 +2,17 @@
 
 use super::judging::serving;
 use crate::projects::{self, ProjectRef};
-use crate::{Ctx, Error, Result, agents, policy, rules};
+use crate::{Ctx, Error, House, Result, agents, policy, rules};
 use domain::callers::{Caller, Credential};
 use domain::node_tools::NodeTool;
 use domain::policy::{Question, Source};
+use domain::projects::ProjectApproval;
 use domain::rules::Rules;
 use domain::tool_calls::Risk;
 use domain::tool_schemas::{self, Tool};
+use serde_json::{Map, Value};
 use std::sync::Arc;
-use store::{Operation, Tx};
+use store::{AcceptedTool, Operation, Tx};
 
 /// What the token's agent could use for its person, and on which machines.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -36,12 +38,28 @@ pub async fn of_own_agent(ctx: &Ctx) -> Result<Reach> {
 
 /// A tool that somebody could use.
 pub struct Offer {
-    pub tool: Tool,
-    pub capability: &'static str,
+    pub name: String,
+    pub description: String,
+    pub schema: Value,
+    pub capability: String,
     /// The least that a call of it is.
     pub risk: Risk,
-    /// Whether it is done on a person's machine.
-    pub on_node: bool,
+    pub runs_on: RunsOn,
+}
+
+/// Who does it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunsOn {
+    Node,
+    Platform,
+    Plugin(String),
+}
+
+impl Offer {
+    fn of(tool: Tool, capability: &str, risk: Risk, runs_on: RunsOn) -> Self {
+        let (name, description) = (tool.name.to_owned(), tool.description.to_owned());
+        Self { name, description, schema: tool.input, capability: capability.to_owned(), risk, runs_on }
+    }
 }
 
 /// What the caller could have an agent of a project do: on their machines as the rules allow, and what the platform gives.
@@ -52,17 +70,77 @@ pub async fn available(ctx: &Ctx, project: ProjectRef) -> Result<Vec<Offer>> {
     let (workspace, role) = (&project.workspace, &ctx.caller.role);
     let asks = Question { tool: "", source: Source::Node, workspace, role, is_member: true, agent_tools: None };
     let may = |tool: &NodeTool| policy::require(&rules, &Question { tool: tool.capability(), ..asks }).is_ok();
-    let on_nodes = NodeTool::ALL.into_iter().filter(may).map(|tool| Offer {
-        tool: tool_schemas::node::of(tool),
-        capability: tool.capability(),
-        risk: least(tool),
-        on_node: true,
-    });
+    let on_node = |tool| Offer::of(tool_schemas::node::of(tool), tool.capability(), least(tool), RunsOn::Node);
+    let on_nodes = NodeTool::ALL.into_iter().filter(may).map(on_node);
     let on_platform = tool_schemas::all().into_iter().map(|tool| {
         let capability = tool.name;
-        Offer { tool, capability, risk: Risk::Low, on_node: false }
+        Offer::of(tool, capability, Risk::Low, RunsOn::Platform)
     });
-    Ok(on_nodes.chain(on_platform).collect())
+    let always = project.approval == ProjectApproval::Always;
+    let of_plugins = of_plugins(&ctx.house, &rules, &asks).await?.into_iter().map(|tool| Offer {
+        risk: if always || tool.waits_for_a_person { Risk::High } else { Risk::Low },
+        capability: tool.name.clone(),
+        name: tool.name,
+        description: tool.description,
+        schema: Value::Object(tool.schema),
+        runs_on: RunsOn::Plugin(tool.plugin),
+    });
+    Ok(on_nodes.chain(of_plugins).chain(on_platform).collect())
+}
+
+/// A plugin's tool that somebody may use: accepted, and still what was accepted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PluginTool {
+    pub plugin: String,
+    pub name: String,
+    pub description: String,
+    pub schema: Map<String, Value>,
+    pub waits_for_a_person: bool,
+}
+
+/// The plugins' tools that the token's agent may use for its person: none without an agent.
+pub async fn plugin_tools_of_own_agent(ctx: &Ctx) -> Result<Vec<PluginTool>> {
+    if ctx.house.plugins().listing().plugins.is_empty() || !matches!(ctx.caller.credential, Credential::Agent { .. }) {
+        return Ok(Vec::new());
+    }
+    let rules = rules::in_force(&ctx.house).await?;
+    let agent = agents::get_own(ctx).await?;
+    of_plugins(&ctx.house, &rules, &policy::question(&ctx.caller, &agent, Source::Any, "")).await
+}
+
+async fn of_plugins(house: &House, rules: &Rules, asks: &Question<'_>) -> Result<Vec<PluginTool>> {
+    let listing = house.plugins().listing();
+    if listing.plugins.is_empty() {
+        return Ok(Vec::new());
+    }
+    let accepted = house.store().read(Accepted).await?;
+    let is_as_accepted = |tool: &AcceptedTool| {
+        let offer = listing.tool(&tool.plugin, &tool.tool);
+        offer.is_some_and(|offer| offer.fingerprint == tool.fingerprint)
+    };
+    let may = |tool: &AcceptedTool| {
+        let question = Question { tool: &tool.tool, source: Source::Plugin(&tool.plugin), ..*asks };
+        policy::require(rules, &question).is_ok()
+    };
+    let offered = accepted.into_iter().filter(|tool| is_as_accepted(tool) && may(tool)).map(|tool| PluginTool {
+        waits_for_a_person: rules.house.plugins.get(&tool.plugin).is_none_or(|own| own.waits_for_a_person(&tool.tool)),
+        plugin: tool.plugin,
+        name: tool.tool,
+        description: tool.described.description,
+        schema: tool.described.schema,
+    });
+    Ok(offered.collect())
+}
+
+struct Accepted;
+
+impl Operation for Accepted {
+    type Output = Vec<AcceptedTool>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<AcceptedTool>> {
+        Ok(tx.accepted_tools().await?)
+    }
 }
 
 fn least(tool: NodeTool) -> Risk {

@@ -15,7 +15,7 @@ use domain::ids::{ProjectId, SessionId, ToolCallId, WorkspaceId};
 use domain::messages::NamedAgent;
 use domain::node_tools::NodeTool;
 use domain::nodes::choose;
-use domain::tool_calls::{CallOrigin, ToolCall, Waiter, Wish};
+use domain::tool_calls::{CallOrigin, ToolCall, Waiter, Wish, is_of_a_plugin};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -79,6 +79,7 @@ pub(crate) async fn execute_for(
     // Whoever waits is at it: nobody need be woken.
     let sent = ctx.house.store().write(workspace, operation).await?;
     ctx.house.tool_calls().rouse();
+    ctx.house.plugins().running.bell.notify_one();
     Ok(sent.proposed)
 }
 
@@ -116,15 +117,20 @@ impl Operation for Propose {
         };
         let now = self.judge.now;
         let mut call = ToolCall::proposed(self.id.clone(), origin, wish, None, now);
+        let moving = Moving { workspace: &project.workspace, mover: Mover::Caller(&self.caller), now };
+        let proposed =
+            Proposed { workspace: project.workspace.clone(), project: project.id.clone(), call: call.id.clone() };
+        if is_of_a_plugin(&call.wish.tool) {
+            moving.begin(tx, &call).await?;
+            let Judged { woken, .. } = self.judge.judge(tx, &moving, &call, None).await?;
+            return Ok(Sent { proposed, woken });
+        }
         let whose = (&call.origin.user, &call.origin.project);
         let serving = serving(tx, &self.judge.rules, &project.workspace, whose).await?;
         // Before anything is put on record: there is nobody who could do it, or nobody can say who.
         let node = choose(&serving, call.wish.node.as_deref(), now)?;
         call.delivery.node = Some(node.id.clone());
-        let moving = Moving { workspace: &project.workspace, mover: Mover::Caller(&self.caller), now };
         moving.begin(tx, &call).await?;
-        let proposed =
-            Proposed { workspace: project.workspace.clone(), project: project.id.clone(), call: call.id.clone() };
         // A node that is there is asked first what a change would change; it answers, or time does.
         let only_looks = NodeTool::parse(&call.wish.tool).is_none_or(NodeTool::only_looks);
         let wants_preview = !only_looks && node.is_online(now);

@@ -1,9 +1,8 @@
 //! Answers of people that stand for later calls.
 
-use super::judging::Judge;
+use super::judging::{By, Judge};
 use crate::Result;
 use domain::ids::WorkspaceId;
-use domain::node_tools::NodeRequest;
 use domain::standing_rules::{Asked, Covers, RulePlace, StandingRule};
 use domain::tool_calls::{Risk, ToolCall};
 use store::Tx;
@@ -15,8 +14,10 @@ impl Judge {
         tx: &mut Tx,
         workspace: &WorkspaceId,
         call: &ToolCall,
-        request: &NodeRequest,
+        by: &By,
     ) -> Result<bool> {
+        // An answer about a plugin stands for itself only.
+        let By::Node { request, .. } = by else { return Ok(false) };
         let origin = &call.origin;
         let Some(node) = call.delivery.node.clone() else { return Ok(false) };
         let place = RulePlace { project: origin.project.clone(), agent: origin.agent.id.clone(), node };

@@ -1,14 +1,14 @@
 //! What the settings of house and project say of a call, when it is judged and once more before its node is told: which programs
 //! nobody runs, whether a person has to be asked, and whether a command may use the network.
 
-use super::judging::{Fit, Judge};
+use super::judging::{By, Judge};
+use super::plugin_calls::require_same_tool;
 use crate::{Error, Result};
 use domain::Refusal;
 use domain::ids::WorkspaceId;
 use domain::messages::Failure;
 use domain::node_tools::{NodeRequest, NodeTool};
-use domain::nodes::Node;
-use domain::policy::NETWORK;
+use domain::policy::{NETWORK, Source};
 use domain::projects::ProjectApproval;
 use domain::tool_calls::{Preview, ToolCall};
 use serde_json::Value;
@@ -66,23 +66,26 @@ impl Judge {
         if !request.tool().is_command() || !preview.is_some_and(|preview| preview.network) {
             return Ok(false);
         }
-        Ok(granted(self.require_allowed(tx, workspace, call, NETWORK).await)?.is_ok())
+        Ok(granted(self.require_allowed(tx, workspace, call, (Source::Node, NETWORK)).await)?.is_ok())
     }
 
     /// Whether a call that was judged once could still be made: by the rules, by a machine that serves its person, with what it
     /// was granted, and by the answer that it has. Asked before its node is told, when the node asks whether to begin, and
-    /// whenever rights shrink. Gives the machine.
-    pub(super) async fn require_standing(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<Node> {
+    /// whenever rights shrink; of a plugin's tool, whether it is still the one that was judged. Gives who would make it.
+    pub(super) async fn require_standing(&self, tx: &mut Tx, workspace: &WorkspaceId, call: &ToolCall) -> Result<By> {
         let judgement = call.judgement.as_ref().ok_or_else(|| Refusal::invalid("it was not judged"))?;
-        let Fit { request, wanted, node, .. } = self.fit(tx, workspace, call, judgement.preview.as_ref()).await?;
-        if judgement.network && granted(self.require_allowed(tx, workspace, call, NETWORK).await)?.is_err() {
+        let fit = self.fit(tx, workspace, call, judgement.preview.as_ref()).await?;
+        require_same_tool(judgement, &fit.by)?;
+        if judgement.network
+            && granted(self.require_allowed(tx, workspace, call, (Source::Node, NETWORK)).await)?.is_err()
+        {
             return Err(Refusal::forbidden("the rules do not let this command use the network any more").into());
         }
-        let has_answer = call.approval.is_some() || !wanted.asks(judgement.risk);
-        if !has_answer && !self.is_remembered(tx, workspace, call, &request).await? {
+        let has_answer = call.approval.is_some() || !fit.asks(judgement.risk);
+        if !has_answer && !self.is_remembered(tx, workspace, call, &fit.by).await? {
             let message = "a person has to be asked about such a call by now, and nobody was asked about this one";
             return Err(Refusal::forbidden(message).into());
         }
-        Ok(node)
+        Ok(fit.by)
     }
 }

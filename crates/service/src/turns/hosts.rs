@@ -26,10 +26,10 @@ use domain::ids::{MessageId, WorkspaceId};
 use domain::ledger::CallEnd;
 use domain::messages::{MadeBy, Message, Role, ToolResult, ToolUse};
 use domain::money::Micros;
-use domain::node_tools::NodeTool;
 use domain::prices::Usage;
 use domain::roles::Role as UserRole;
 use domain::tasks::{Task, TaskStatus, has_ended, queue_full};
+use domain::tool_calls::is_put_on_record;
 use domain::worker_spaces::Alert;
 use llm::{ChatModel, Choice, Tool};
 use rights::SetAside;
@@ -244,7 +244,7 @@ impl ToolHost for Host {
     }
 
     fn outlives_turn(&self, tool: &str) -> bool {
-        NodeTool::parse(tool).is_some()
+        is_put_on_record(tool)
     }
 
     async fn set_aside(&self, prompt_tokens: u64, max_tokens: u64) -> Result<Ticket, Stopped> {

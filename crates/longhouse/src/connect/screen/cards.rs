@@ -91,9 +91,14 @@ impl Waiting {
         if asked.network {
             card.warn("It may use the network.");
         }
-        let shown = match &asked.preview {
-            Some(found) => card.found(found),
-            None => {
+        let shown = match (&asked.preview, &asked.plugin) {
+            (Some(found), _) => card.found(found),
+            (None, Some(plugin)) => {
+                card.fact("plugin", &plugin.name);
+                card.fact("says", &plugin.description);
+                Shown::All
+            }
+            (None, None) => {
                 card.warn("The machine could not be asked beforehand what this would do.");
                 Shown::All
             }

@@ -14,8 +14,14 @@ async fn what_the_house_could_not_do_is_tried_again_and_what_is_wrong_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("longhouse.yaml");
     std::fs::write(&path, "users: { sean: {} }\n").unwrap();
-    let mut file =
-        ConfigFile { path: Some(path.clone()), loaded: None, watching: None, behind: None, forgetting: false };
+    let mut file = ConfigFile {
+        path: Some(path.clone()),
+        loaded: None,
+        watching: None,
+        plugins: None,
+        behind: None,
+        forgetting: false,
+    };
     let house = open(folder.path()).await;
     assert!(file.put_in_force(&house).await.unwrap());
     house.close().await;

@@ -1,4 +1,4 @@
-//! Calls that are made on a person's machine. A turn waits a moment for what needs no person; for anything else it is parked, and
+//! Calls that are put on record: on a person's machine, or of a plugin. A turn waits a moment for what needs no person; for anything else it is parked, and
 //! finds the outcome when it begins again.
 
 use super::Host;
@@ -7,7 +7,7 @@ use crate::tool_calls::{self, Proposed};
 use crate::{Ctx, Error, Result};
 use agent::{Called, ProposedCall};
 use domain::ids::TaskId;
-use domain::tool_calls::{CallStatus, ToolCall, Waiter};
+use domain::tool_calls::{CallStatus, ToolCall, Waiter, is_of_a_plugin};
 use serde_json::{Value, json};
 use std::time::Duration;
 use store::{Operation, Tx};
@@ -16,7 +16,7 @@ use store::{Operation, Tx};
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Host {
-    pub(super) async fn make_on_node(&self, ctx: &Ctx, call: &ProposedCall) -> Result<Called> {
+    pub(super) async fn make_on_record(&self, ctx: &Ctx, call: &ProposedCall) -> Result<Called> {
         let made = Made { place: self.workspace.clone(), task: self.task.id.clone(), call: call.id.clone() };
         let proposed = match self.house.store().read(made).await? {
             Some(known) => self.known(known),
@@ -39,8 +39,9 @@ impl Host {
 
     async fn propose(&self, ctx: &Ctx, call: &ProposedCall) -> Result<Proposed> {
         let mut params = call.arguments.clone();
-        // Not for the tool: what is shown, approved and done has its own arguments only.
-        let node = params.remove("node").map(|node| node.as_str().map_or_else(|| node.to_string(), str::to_owned));
+        // Not for the tool: what is shown, approved and done has its own arguments only. A plugin's tool may have one of this name.
+        let node = if is_of_a_plugin(&call.tool) { None } else { params.remove("node") };
+        let node = node.map(|node| node.as_str().map_or_else(|| node.to_string(), str::to_owned));
         let input = tool_calls::Execute {
             agent: self.agent.id.as_str().to_owned(),
             session: Some(self.task.session.as_str().to_owned()),

@@ -8,10 +8,11 @@ use agent::{Called, ProposedCall};
 use domain::node_tools::NodeTool;
 use domain::platform_tools::SHARED_CONTEXT;
 use domain::requests::Request;
+use domain::tool_calls::is_put_on_record;
 use domain::{Code, Refusal, tool_schemas};
 use llm::Tool;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::LazyLock;
 
 /// Every tool of the platform and of nodes, as models are told of it.
@@ -39,14 +40,20 @@ impl Host {
         for tool in offered.iter_mut().filter(|tool| NodeTool::parse(&tool.name).is_some()) {
             tool_schemas::node::choose_among(&mut tool.parameters, &reach.nodes);
         }
+        let of_plugins = tool_calls::plugin_tools_of_own_agent(&ctx).await?;
+        offered.extend(of_plugins.into_iter().map(|tool| Tool {
+            name: tool.name,
+            description: tool.description,
+            parameters: Value::Object(tool.schema),
+        }));
         Ok(offered)
     }
 
     /// Makes a call. What the rules refuse is told to the model; what the house cannot do ends the turn.
     pub(super) async fn make(&self, call: &ProposedCall) -> Result<Called> {
         let ctx = self.acting_now().await?;
-        if NodeTool::parse(&call.tool).is_some() {
-            return self.make_on_node(&ctx, call).await;
+        if is_put_on_record(&call.tool) {
+            return self.make_on_record(&ctx, call).await;
         }
         let arguments = call.arguments.clone();
         let answer = if call.tool == SHARED_CONTEXT {
