@@ -43,6 +43,7 @@ pub mod refusals;
 pub mod requests;
 pub mod risks;
 pub mod roles;
+pub mod routing;
 pub mod rules;
 pub mod sessions;
 pub mod skill_requests;
