@@ -4,9 +4,9 @@ use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::openapi::Contract;
 use crate::{
-    admin, agents, approvals, budgets, docs, events, health, items, mcp, me, messages, metrics, nodes, openapi, policy,
-    projects, sessions, shared_context, sign_in, skills, tasks, tokens, tool_calls, tools, welcome, worker_spaces,
-    workspaces,
+    admin, agents, approvals, budgets, docs, events, gateway, health, items, mcp, me, messages, metrics, nodes,
+    openapi, policy, projects, sessions, shared_context, sign_in, skills, tasks, tokens, tool_calls, tools, welcome,
+    worker_spaces, workspaces,
 };
 use axum::Router;
 use axum::body::Body;
@@ -49,6 +49,7 @@ pub(crate) fn doors() -> OpenApiRouter<App> {
         .merge(policy::routes())
         .merge(skills::routes())
         .merge(budgets::routes())
+        .merge(gateway::routes())
         .merge(admin::routes())
 }
 

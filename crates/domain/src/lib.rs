@@ -14,6 +14,7 @@ pub mod capabilities;
 pub mod channels;
 pub mod codes;
 pub mod commands;
+pub mod deliveries;
 pub mod diffs;
 pub mod digests;
 pub mod entries;

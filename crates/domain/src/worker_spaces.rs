@@ -67,10 +67,12 @@ pub enum Alert {
     BudgetReached,
     ProviderFailing,
     WorkerCrashed,
+    /// An answer does not reach the channel that it is for.
+    DeliveryFailing,
 }
 
 impl Alert {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::QueueNearlyFull,
         Self::TaskOverdue,
         Self::CacheFull,
@@ -78,6 +80,7 @@ impl Alert {
         Self::BudgetReached,
         Self::ProviderFailing,
         Self::WorkerCrashed,
+        Self::DeliveryFailing,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -89,6 +92,7 @@ impl Alert {
             Self::BudgetReached => "budget_reached",
             Self::ProviderFailing => "provider_failing",
             Self::WorkerCrashed => "worker_crashed",
+            Self::DeliveryFailing => "delivery_failing",
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::authority::Authority;
 use crate::bus::Bus;
 use crate::data_dir::{self, DataDir};
+use crate::gateway::Strangers;
 use crate::models::{self, Environment};
 use crate::signing::Signer;
 use crate::surroundings::Surroundings;
@@ -33,6 +34,7 @@ struct Rooms {
     spaces: Spaces,
     turns: turns::Figures,
     tool_calls: Alarm,
+    strangers: Strangers,
     /// See `DataDir::holder`.
     holder: String,
     data_dir: DataDir,
@@ -85,6 +87,7 @@ impl House {
             spaces: Spaces::default(),
             turns: turns::Figures::default(),
             tool_calls: Alarm::default(),
+            strangers: Strangers::default(),
             holder,
             data_dir,
         };
@@ -157,6 +160,10 @@ impl House {
 
     pub(crate) fn tool_calls(&self) -> &Alarm {
         &self.0.tool_calls
+    }
+
+    pub(crate) fn strangers(&self) -> &Strangers {
+        &self.0.strangers
     }
 
     pub(crate) fn holder(&self) -> &str {
