@@ -86,7 +86,11 @@ fn sections(root: &Node, findings: &mut Findings) {
     const LATER: [&str; 4] = ["channels", "plugins", "embeddings", "orchestrator"];
     for name in LATER {
         if let Some(entry) = root.entry(name) {
+            let of_later = |channel: &&str| entry.value.get(channel).is_some();
             let message = match name {
+                // A bot of one's own is served.
+                "channels" if !["telegram", "discord"].iter().any(of_later) => continue,
+                "channels" => "of `channels`, `http` is served; this version does not act on the others yet".to_owned(),
                 "plugins" => {
                     "`plugins` is accepted and its `caps` count; this version does not run them yet".to_owned()
                 }

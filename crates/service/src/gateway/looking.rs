@@ -29,6 +29,19 @@ impl Asked {
         Self { place: target.place.clone(), chat: target.chat(), sender: Some(target.sender_id.clone()) }
     }
 
+    /// Whether there can be such a place at all. A direct chat of discord has no guild, and cannot be bound.
+    fn check(&self) -> Result<()> {
+        let ChannelPlace { channel, chat_id, guild_id, channel_id } = &self.place;
+        let is_direct = channel == "discord" && self.chat == ChatType::Direct;
+        match (chat_id, guild_id, channel_id) {
+            (None, None, Some(id)) if is_direct => {
+                let as_place = ChannelPlace { guild_id: Some(id.clone()), ..self.place.clone() };
+                Ok(as_place.check()?)
+            }
+            _ => Ok(self.place.check()?),
+        }
+    }
+
     /// None for what is no provider's id: a handle, a display name, anything invisible.
     pub(super) fn identity(&self) -> Option<Identity> {
         let identity = Identity { channel: self.place.channel.clone(), id: self.sender.clone()? };
@@ -101,6 +114,7 @@ pub struct Explained {
 /// Explains a routing to an admin without doing it.
 pub async fn explain(ctx: &Ctx, asked: Asked) -> Result<Explained> {
     ctx.caller.require_admin()?;
+    asked.check()?;
     ctx.house.store().read(Explain { asked }).await
 }
 

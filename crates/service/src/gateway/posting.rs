@@ -2,7 +2,7 @@
 //! that can do nothing else.
 
 use super::{Door, Received, receive};
-use crate::{Ctx, Result};
+use crate::{Ctx, Result, rules};
 use domain::Refusal;
 use domain::callers::Credential;
 use domain::channels::{ChatType, DisplayName, InboundKind, InboundMessage, Marks, command_of};
@@ -28,6 +28,11 @@ pub struct PostMessage {
 pub async fn post(ctx: &Ctx, input: PostMessage) -> Result<(InboundMessage, Received)> {
     if !matches!(&ctx.caller.credential, Credential::Channel { channel } if channel == HTTP) {
         let message = "this takes a token of the http channel: `longhouse token create --channel http`";
+        return Err(Refusal::forbidden(message).into());
+    }
+    if !rules::in_force(&ctx.house).await?.house.channels.http {
+        let message =
+            "the configuration file has switched the http channel off: `channels: { http: { enabled: true } }`";
         return Err(Refusal::forbidden(message).into());
     }
     let message = understood(input)?;
