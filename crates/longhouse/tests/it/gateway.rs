@@ -1,6 +1,6 @@
 //! Messages of a channel and a server that is killed: whoever brings a message again finds it taken, once.
 
-use super::binary::{Server, ok};
+use super::binary::{Server, ok, post};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -41,8 +41,9 @@ fn a_message_is_one_turn_whenever_the_server_is_killed() {
     let mut cut = 0;
     for round in 0..ROUNDS {
         let (url, token) = (server.url.clone(), bot.clone());
-        let posting =
-            std::thread::spawn(move || super::binary::post(&url, &token, "/channels/http/messages", &written(round)));
+        let posting = std::thread::spawn(move || {
+            post(&ureq::Agent::new_with_defaults(), &url, &token, "/channels/http/messages", &written(round))
+        });
         std::thread::sleep(Duration::from_millis(random.below(40)));
         server.kill();
         cut += u64::from(!matches!(posting.join().unwrap(), Ok((200, _))));
@@ -54,7 +55,8 @@ fn a_message_is_one_turn_whenever_the_server_is_killed() {
         assert_eq!(again["reason_code"], "DUPLICATE");
         assert_eq!((&again["message_id"], &again["session_id"]), (&answer["message_id"], &answer["session_id"]));
     }
-    let rows: Value = serde_json::from_str(&server.cli(&["--json", "audit", "--workspace", "homelab"])).unwrap();
+    let rows: Value =
+        serde_json::from_str(&server.cli(&["--json", "audit", "--workspace", "homelab", "--last", "1000"])).unwrap();
     let rows = rows.as_array().unwrap();
     let count = |action: &str| rows.iter().filter(|row| row["action"] == action).count() as u64;
     assert_eq!((count("message.send"), count("gateway.route")), (ROUNDS, ROUNDS), "{cut} posts were cut off");
