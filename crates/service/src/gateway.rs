@@ -19,7 +19,7 @@ pub use looking::{Asked, Explained, explain};
 pub use pairing::{Approved, WaitingSender, approve, pairings, reject};
 pub use posting::{PostMessage, post};
 pub use pressing::{button, press};
-pub use receiving::{answer, receive};
+pub use receiving::{answer, is_for_later, receive};
 
 use crate::messages::Accepted;
 use crate::{Ctx, House};

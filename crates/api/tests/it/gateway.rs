@@ -5,6 +5,7 @@ mod hostile;
 mod once;
 mod pairing;
 mod places;
+mod pressing;
 
 use domain::ids::{UserId, WorkspaceId};
 use domain::money::Micros;

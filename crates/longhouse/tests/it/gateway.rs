@@ -69,7 +69,7 @@ fn a_stranger_is_let_in_from_the_command_line() {
     let server = start(folder.path());
     let bot = server.cli(&["token", "create", "--channel", "http"]);
     let mut hello = written(1);
-    (hello["sender_id"], hello["chat_type"]) = (json!("grandma"), json!("direct"));
+    (hello["sender_id"], hello["chat_type"], hello["chat_id"]) = (json!("grandma"), json!("direct"), json!("dm"));
     let answer = server.post(&bot, "/channels/http/messages", &hello).unwrap().1;
     let code = answer["pairing_code"].as_str().unwrap();
     assert!(server.cli(&["pair", "list"]).contains(code));

@@ -12,7 +12,9 @@ use domain::channels::OutboundMessage;
 use domain::deliveries::{Delivery, DeliveryStatus};
 use domain::tasks::{Task, TaskStatus};
 use domain::worker_spaces::Alert;
-use std::collections::HashMap;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use std::collections::HashSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
@@ -23,6 +25,7 @@ const LOOKED_AT_ONCE: u64 = 1_000;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// So many attempts are a reason to tell somebody.
 const WORRYING_ATTEMPTS: u64 = 5;
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
 const SHOWN_MOST: u64 = 100;
 
 /// Why a provider did not take a message.
@@ -44,34 +47,68 @@ pub trait Outlet: Send + Sync {
     ) -> Pin<Box<dyn Future<Output = Result<(), SendFailed>> + Send + 'a>>;
 }
 
-/// Sends what is owed as it becomes ready, until it is dropped.
+/// What one place is owed, in order.
+type Line = (String, Vec<Delivery>);
+
+/// Sends what is owed as it becomes ready, until it is dropped. A place where a provider hangs holds up no other.
 pub async fn deliver(house: &House, outlet: &dyn Outlet) {
+    let (mut under_way, mut busy) = (FuturesUnordered::new(), HashSet::new());
     loop {
         let rung = house.store().task_ended().notified();
-        match deliver_once(house, outlet).await {
-            Ok(_) => {}
+        match ready(house, outlet).await {
+            Ok(lines) => {
+                for (place, line) in lines {
+                    if busy.insert(place.clone()) {
+                        under_way.push(async move { (place, deliver_line(house, outlet, line).await) });
+                    }
+                }
+            }
             Err(_) if house.authority().is_closing() => return,
-            Err(error) => tracing::warn!(%error, "what is owed to channels could not be looked at"),
+            Err(error) => trouble(&error).await,
         }
-        let _ = tokio::time::timeout(LOOK_EVERY, rung).await;
+        tokio::select! {
+            Some((place, outcome)) = under_way.next() => {
+                busy.remove(&place);
+                if let Err(error) = outcome {
+                    trouble(&error).await;
+                }
+            }
+            _ = tokio::time::timeout(LOOK_EVERY, rung) => {}
+        }
     }
 }
 
-/// Sends all that is ready now, places beside each other; answers how many were sent.
+async fn trouble(error: &Error) {
+    tracing::warn!(%error, "what is owed to channels could not be seen to; it is tried again");
+    tokio::time::sleep(AFTER_FAILURE).await;
+}
+
+/// Sends all that is ready now; answers how many were sent.
 pub async fn deliver_once(house: &House, outlet: &dyn Outlet) -> Result<usize> {
-    let ready = house.store().scan(Ready).await?;
-    let mut places: HashMap<String, Vec<Delivery>> = HashMap::new();
-    for delivery in ready {
-        if outlet.has(&delivery.target.place.channel) {
-            places.entry(delivery.target.place.as_key()).or_default().push(delivery);
-        }
-    }
-    let lines = places.into_values().map(|line| deliver_line(house, outlet, line));
+    let lines = ready(house, outlet).await?.into_iter().map(|(_, line)| deliver_line(house, outlet, line));
     let mut sent = 0;
     for outcome in futures_util::future::join_all(lines).await {
         sent += outcome?;
     }
     Ok(sent)
+}
+
+/// The lines whose first may leave now.
+async fn ready(house: &House, outlet: &dyn Outlet) -> Result<Vec<Line>> {
+    let mut lines: Vec<Line> = Vec::new();
+    for delivery in house.store().scan(Ready).await? {
+        if !outlet.has(&delivery.target.place.channel) {
+            continue;
+        }
+        let place = delivery.target.place.as_key();
+        match lines.last_mut().filter(|(of, _)| *of == place) {
+            Some((_, line)) => line.push(delivery),
+            None => lines.push((place, vec![delivery])),
+        }
+    }
+    let now = house.now();
+    lines.retain(|(_, line)| line.first().is_some_and(|first| first.next_at <= now));
+    Ok(lines)
 }
 
 /// One place's answers in their order; the first that cannot leave now holds the others back.

@@ -53,6 +53,12 @@ pub async fn receive(house: &House, message: InboundMessage, door: Door) -> Resu
     Err(Refusal::new(Code::Unavailable, "the rules of the house keep changing: try again in a moment").into())
 }
 
+/// Whether a message that was not taken should be offered again: the house could not do it now. Anything else is an
+/// answer, to be told to whoever wrote.
+pub fn is_for_later(error: &Error) -> bool {
+    matches!(error, Error::Store(_)) || error.code() == Code::Unavailable
+}
+
 async fn commit(house: House, turn: WorkspaceId, operation: Receive) -> Result<Option<Received>> {
     let Some(done) = house.store().write(&turn, operation).await? else { return Ok(None) };
     if let Some(sent) = done.sent {

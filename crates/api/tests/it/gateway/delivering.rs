@@ -179,3 +179,21 @@ async fn a_failed_turn_is_told_in_a_sentence() {
     assert_eq!(gate.deliver(&outlet).await, 1);
     assert!(outlet.texts()[0].starts_with("I could not answer that."), "{:?}", outlet.texts());
 }
+
+#[tokio::test]
+async fn a_running_house_sends_as_turns_end() {
+    let (gate, outlet) = (Gate::new().await, std::sync::Arc::new(Recorder::default()));
+    let (house, sending) = (gate.world.house.clone(), outlet.clone());
+    let running = tokio::spawn(async move { gateway::deliver(&house, sending.as_ref()).await });
+    for number in 0..5 {
+        gate.ask(&number.to_string(), &format!("question {number}")).await;
+    }
+    let all = async {
+        while outlet.texts().len() < 5 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(4), all).await.expect("without waiting for the next look");
+    assert_eq!(outlet.texts()[4], "You said: question 4");
+    running.abort();
+}
