@@ -38,6 +38,7 @@ fn render(document: &Value) -> String {
         "approvals",
         "items",
         "workspaces",
+        "gateway",
         "events",
         "mcp",
         "tokens",

@@ -13,6 +13,7 @@ mod connections;
 mod docs;
 mod errors;
 mod events;
+mod gateway;
 mod health;
 mod hosts;
 mod idempotency;

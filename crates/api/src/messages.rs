@@ -10,7 +10,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use domain::Refusal;
 use protocol::errors::ErrorBody;
-use protocol::messages::{MessageList, Reply, SendMessage, Sent, Usage};
+use protocol::messages::{Failure, MessageList, Reply, SendMessage, Sent, Usage};
 use serde_json::Number;
 use service::messages::{self, Accepted, Finished};
 use service::paging::Page;
@@ -67,7 +67,14 @@ fn render(accepted: &Accepted, finished: Option<Finished>) -> Sent {
         reply: None,
         error: None,
     };
-    let Some(Finished { task, reply, usage, cost }) = finished else { return sent };
+    let Some(finished) = finished else { return sent };
+    let (status, reply, error) = replied(finished);
+    Sent { status: Some(status), reply, error, ..sent }
+}
+
+/// How a turn ended: its status, the answer, or why there is none.
+pub(crate) fn replied(finished: Finished) -> (String, Option<Reply>, Option<Failure>) {
+    let Finished { task, reply, usage, cost } = finished;
     let usage = Usage::new(usage, cost);
     let agent = task.agent.name;
     let reply = reply.filter(|message| message.error.is_none()).and_then(|message| {
@@ -81,7 +88,7 @@ fn render(accepted: &Accepted, finished: Option<Finished>) -> Sent {
             truncated: made_by.truncated,
         })
     });
-    Sent { status: Some(task.status.as_str().to_owned()), reply, error: task.error.map(Into::into), ..sent }
+    (task.status.as_str().to_owned(), reply, task.error.map(Into::into))
 }
 
 /// What was said in a session, oldest first.

@@ -4,9 +4,9 @@ use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::openapi::Contract;
 use crate::{
-    admin, agents, approvals, budgets, docs, events, health, items, mcp, me, messages, metrics, nodes, openapi,
-    plugins, policy, projects, sessions, shared_context, sign_in, skills, tasks, tokens, tool_calls, tools, welcome,
-    worker_spaces, workspaces,
+    admin, agents, approvals, budgets, docs, events, gateway, health, items, mcp, me, messages, metrics, nodes,
+    openapi, plugins, policy, projects, sessions, shared_context, sign_in, skills, tasks, tokens, tool_calls, tools,
+    welcome, worker_spaces, workspaces,
 };
 use axum::Router;
 use axum::body::Body;
@@ -50,6 +50,7 @@ pub(crate) fn doors() -> OpenApiRouter<App> {
         .merge(skills::routes())
         .merge(budgets::routes())
         .merge(plugins::routes())
+        .merge(gateway::routes())
         .merge(admin::routes())
 }
 

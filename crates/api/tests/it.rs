@@ -21,6 +21,7 @@ mod it {
     mod every_route;
     mod expiry;
     mod fuzz;
+    mod gateway;
     mod history;
     mod home_projects;
     mod hosts_and_origins;

@@ -49,6 +49,21 @@ pub struct HouseRules {
     pub worker_space: WorkerSpaceRules,
     pub alerts: AlertRules,
     pub approvals: ApprovalRules,
+    pub channels: ChannelRules,
+}
+
+/// Which channels are open, as far as the file says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ChannelRules {
+    /// Whether bots with a channel token may post. Nobody has such a token unless somebody makes one.
+    pub http: bool,
+}
+
+impl Default for ChannelRules {
+    fn default() -> Self {
+        Self { http: true }
+    }
 }
 
 /// A source of tools, and what it may offer at most.

@@ -69,10 +69,12 @@ pub enum Alert {
     WorkerCrashed,
     /// A plugin lists tools that nobody accepted, or others than were.
     PluginChanged,
+    /// An answer does not reach the channel that it is for.
+    DeliveryFailing,
 }
 
 impl Alert {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::QueueNearlyFull,
         Self::TaskOverdue,
         Self::CacheFull,
@@ -81,6 +83,7 @@ impl Alert {
         Self::ProviderFailing,
         Self::WorkerCrashed,
         Self::PluginChanged,
+        Self::DeliveryFailing,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -93,6 +96,7 @@ impl Alert {
             Self::ProviderFailing => "provider_failing",
             Self::WorkerCrashed => "worker_crashed",
             Self::PluginChanged => "plugin_changed",
+            Self::DeliveryFailing => "delivery_failing",
         }
     }
 }

@@ -12,6 +12,7 @@ mod it {
     mod door;
     mod faults;
     mod first_start;
+    mod gateway;
     mod items;
     mod load;
     mod mcp;

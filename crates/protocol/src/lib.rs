@@ -5,6 +5,7 @@ pub mod admin;
 pub mod approvals;
 pub mod budgets;
 pub mod errors;
+pub mod gateway;
 pub mod health;
 pub mod me;
 pub mod messages;

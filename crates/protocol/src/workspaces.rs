@@ -315,14 +315,19 @@ impl From<words::Reply> for Reply {
     }
 }
 
+impl ProviderId {
+    /// One number is written in one way.
+    pub fn into_text(self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text,
+        }
+    }
+}
+
 impl From<AddBinding> for words::Binding {
     fn from(add: AddBinding) -> Self {
-        let text = |id: Option<ProviderId>| {
-            id.map(|id| match id {
-                ProviderId::Number(number) => number.to_string(),
-                ProviderId::Text(text) => text,
-            })
-        };
+        let text = |id: Option<ProviderId>| id.map(ProviderId::into_text);
         let place = words::ChannelPlace {
             channel: add.channel,
             chat_id: text(add.chat_id),

@@ -3,6 +3,7 @@
 use crate::authority::Authority;
 use crate::bus::Bus;
 use crate::data_dir::{self, DataDir};
+use crate::gateway::Strangers;
 use crate::models::{self, Environment};
 use crate::signing::Signer;
 use crate::surroundings::Surroundings;
@@ -34,6 +35,7 @@ struct Rooms {
     turns: turns::Figures,
     tool_calls: Alarm,
     plugins: plugins::Holding,
+    strangers: Strangers,
     /// See `DataDir::holder`.
     holder: String,
     data_dir: DataDir,
@@ -87,6 +89,7 @@ impl House {
             turns: turns::Figures::default(),
             tool_calls: Alarm::default(),
             plugins: plugins::Holding::default(),
+            strangers: Strangers::default(),
             holder,
             data_dir,
         };
@@ -165,6 +168,10 @@ impl House {
 
     pub(crate) fn plugins(&self) -> &plugins::Holding {
         &self.0.plugins
+    }
+
+    pub(crate) fn strangers(&self) -> &Strangers {
+        &self.0.strangers
     }
 
     pub(crate) fn holder(&self) -> &str {

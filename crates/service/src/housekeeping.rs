@@ -15,6 +15,8 @@ const ANOTHER_TURN_AFTER: Duration = Duration::from_secs(60);
 const PURGED_AT_ONCE: u64 = 5_000;
 /// What was done on people's machines is looked up for so long.
 const CALLS_KEPT_MS: i64 = 90 * 24 * 3_600 * 1_000;
+/// No provider tells a message again after so long, and nobody asks what became of an answer.
+const HEARD_KEPT_MS: i64 = 30 * 24 * 3_600 * 1_000;
 /// Each may have megabytes.
 const CALLS_PURGED_AT_ONCE: u64 = 100;
 /// Even a sleep until a known moment is cut here, because the machine's clock may be set meanwhile.
@@ -171,7 +173,10 @@ impl Operation for Purge {
         let known = tx.purge_snapshots_of_house(self.now.plus_ms(-CALLS_KEPT_MS), CALLS_PURGED_AT_ONCE).await?;
         tx.forget_standing_rules(self.now).await?;
         tx.forget_pairings(self.now).await?;
+        tx.forget_sender_pairings(self.now).await?;
+        let heard = tx.purge_heard(self.now.plus_ms(-HEARD_KEPT_MS), PURGED_AT_ONCE).await?;
+        let delivered = tx.purge_deliveries(self.now.plus_ms(-HEARD_KEPT_MS), PURGED_AT_ONCE).await?;
         let is_more = calls.max(known) == CALLS_PURGED_AT_ONCE;
-        Ok(if is_more { PURGED_AT_ONCE } else { outcomes.max(tokens).max(events) })
+        Ok(if is_more { PURGED_AT_ONCE } else { outcomes.max(tokens).max(events).max(heard).max(delivered) })
     }
 }

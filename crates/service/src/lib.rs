@@ -15,6 +15,7 @@ pub mod ctx;
 pub mod data_dir;
 pub mod doctor;
 mod error;
+pub mod gateway;
 pub mod health;
 pub mod house;
 pub mod housekeeping;

@@ -5,6 +5,7 @@ pub(crate) mod kept;
 mod waiting;
 
 pub use accepting::{Accepted, SendMessage, send};
+pub(crate) use accepting::{Send, Sent, announce, prepare};
 pub use waiting::{Finished, wait};
 
 use crate::paging::{Listed, Page};

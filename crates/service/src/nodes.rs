@@ -1,6 +1,6 @@
 //! Nodes: who has which, whether they are there, and how they go. How they come is in `pairing`.
 
-mod pairing;
+pub(crate) mod pairing;
 mod presence;
 
 pub use pairing::{AskToPair, PairedNode, PairingCode, ServesWhat, SignInNode, ask, confirm, pair, sign_in};

@@ -152,6 +152,12 @@ pub struct CreateSession {
 }
 
 pub async fn create(ctx: &Ctx, input: CreateSession) -> Result<Session> {
+    let operation = prepare(ctx, input).await?;
+    idempotency::write(ctx, &WorkspaceId::personal(&ctx.caller.user), operation).await
+}
+
+/// The operation that makes a session, ready to be run by itself or within another one.
+pub(crate) async fn prepare(ctx: &Ctx, input: CreateSession) -> Result<Create> {
     ctx.caller.require_person()?;
     let id = match &input.id {
         Some(text) => SessionId::choose(text)?,
@@ -164,8 +170,7 @@ pub async fn create(ctx: &Ctx, input: CreateSession) -> Result<Session> {
     let rules = rules::in_force(&ctx.house).await?;
     let place = Place::settle(ctx, &rules, input.project, input.workspace)?;
     let (caller, now, uid) = (ctx.caller.clone(), ctx.now(), ctx.house.unique().simple().to_string());
-    let operation = Create { caller, now, id, uid, place, title: input.title, config, rules };
-    idempotency::write(ctx, &WorkspaceId::personal(&ctx.caller.user), operation).await
+    Ok(Create { caller, now, id, uid, place, title: input.title, config, rules })
 }
 
 /// Where a new session belongs.
@@ -205,7 +210,7 @@ impl Place {
 
 type Opened = (WorkspaceId, Option<ProjectId>, Option<Vec<KeyConvention>>);
 
-struct Create {
+pub(crate) struct Create {
     caller: Arc<Caller>,
     now: Timestamp,
     id: SessionId,
@@ -215,6 +220,13 @@ struct Create {
     config: SessionConfig,
     /// What workspaces say about keys, where neither the session nor its project does.
     rules: Arc<Rules>,
+}
+
+impl Create {
+    /// The id that the session will have.
+    pub(crate) fn id(&self) -> &SessionId {
+        &self.id
+    }
 }
 
 impl Operation for Create {

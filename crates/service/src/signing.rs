@@ -52,22 +52,33 @@ pub(crate) struct Signer {
     encoding: EncodingKey,
     decoding: DecodingKey,
     validation: Validation,
+    pairing: [u8; 32],
+}
+
+/// A key of its own for each purpose, so that no signature can be used for another.
+fn key_for(purpose: &[u8], secret: &[u8; 32]) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    hasher.update(purpose);
+    hasher.update(secret);
+    hasher.finalize().into()
 }
 
 impl Signer {
     pub(crate) fn new(secret: &[u8; 32]) -> Self {
-        // A key of its own for each purpose, so that no signature can be used for another.
-        let mut hasher = Sha256::new();
-        hasher.update(b"longhouse token signing v1");
-        hasher.update(secret);
-        let key = hasher.finalize();
+        let key = key_for(b"longhouse token signing v1", secret);
         let mut validation = Validation::new(Algorithm::HS256);
         validation.set_issuer(&[ISSUER]);
         validation.set_audience(&[ISSUER]);
         validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
         // Judged by the house's own clock below.
         validation.validate_exp = false;
-        Self { encoding: EncodingKey::from_secret(&key), decoding: DecodingKey::from_secret(&key), validation }
+        let pairing = key_for(b"longhouse sender pairing v1", secret);
+        Self { encoding: EncodingKey::from_secret(&key), decoding: DecodingKey::from_secret(&key), validation, pairing }
+    }
+
+    /// What codes of unknown senders are made with.
+    pub(crate) fn pairing_key(&self) -> [u8; 32] {
+        self.pairing
     }
 
     pub(crate) fn sign(&self, token: &Token) -> Result<String> {

@@ -71,6 +71,18 @@ impl Tx {
         Ok(())
     }
 
+    /// Whose account this is; what the file says goes before what an admin says.
+    pub async fn user_of(&mut self, identity: &Identity) -> Result<Option<UserId>> {
+        let row = self
+            .query_one(
+                "SELECT user_id FROM identities WHERE channel = $1 AND id = $2
+                  ORDER BY CASE source WHEN 'file' THEN 0 ELSE 1 END LIMIT 1",
+                params![&*identity.channel, &*identity.id],
+            )
+            .await?;
+        row.map(|mut row| row.text().map(UserId::from_trusted)).transpose()
+    }
+
     /// Every account that is somebody's; of one person, or of all.
     pub async fn identities(&mut self, user: Option<&UserId>) -> Result<Vec<KnownIdentity>> {
         let rows = self

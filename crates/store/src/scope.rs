@@ -4,8 +4,10 @@ use crate::Tx;
 use crate::agents::Agents;
 use crate::approvals::Approvals;
 use crate::audit::Audit;
+use crate::deliveries::Deliveries;
 use crate::entries::Entries;
 use crate::events::Events;
+use crate::heard_messages::PlaceSessions;
 use crate::history::History;
 use crate::ledger::Ledger;
 use crate::messages::Messages;
@@ -79,6 +81,14 @@ impl<'t> Scope<'t> {
 
     pub fn tasks(self) -> Tasks<'t> {
         Tasks { tx: self.tx, workspace: self.workspace }
+    }
+
+    pub fn place_sessions(self) -> PlaceSessions<'t> {
+        PlaceSessions { tx: self.tx, workspace: self.workspace }
+    }
+
+    pub fn deliveries(self) -> Deliveries<'t> {
+        Deliveries { tx: self.tx, workspace: self.workspace }
     }
 
     pub fn ledger(self) -> Ledger<'t> {

@@ -230,6 +230,7 @@ impl Sessions<'_> {
             "DELETE FROM context_entries WHERE workspace = $1 AND session = $2",
             "DELETE FROM messages WHERE workspace = $1 AND session = $2",
             "DELETE FROM tasks WHERE workspace = $1 AND session = $2",
+            "DELETE FROM place_sessions WHERE workspace = $1 AND session = $2",
             "DELETE FROM sessions WHERE workspace = $1 AND id = $2",
         ];
         for sql in deletions {

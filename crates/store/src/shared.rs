@@ -59,6 +59,8 @@ pub(crate) struct Shared {
     /// Moves with every commit that changed or removed an agent.
     pub(crate) agents_epoch: AtomicU64,
     pub(crate) expiry_set: Notify,
+    /// Rung when a task has ended.
+    pub(crate) task_ended: Notify,
 }
 
 impl Default for Shared {
@@ -70,6 +72,7 @@ impl Default for Shared {
             rights: watch::Sender::new(0),
             agents_epoch: AtomicU64::new(0),
             expiry_set: Notify::new(),
+            task_ended: Notify::new(),
         }
     }
 }
@@ -104,6 +107,9 @@ impl Shared {
         }
         if told.signals.expiry_set {
             self.expiry_set.notify_one();
+        }
+        if told.signals.task_ended {
+            self.task_ended.notify_one();
         }
         let (changed, found_full) = (told.changed, told.found_full);
         self.fan_out.publish(told.events);

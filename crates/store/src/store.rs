@@ -190,6 +190,11 @@ impl Store {
         &self.inner.shared.expiry_set
     }
 
+    /// Rung when a task has ended.
+    pub fn task_ended(&self) -> &Notify {
+        &self.inner.shared.task_ended
+    }
+
     pub fn condition(&self) -> Condition {
         self.inner.shared.condition()
     }

@@ -160,6 +160,9 @@ impl Tasks<'_> {
                 ],
             )
             .await?;
+        if task.status.has_ended() {
+            self.tx.task_ended();
+        }
         Ok(changed == 1)
     }
 

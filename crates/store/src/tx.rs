@@ -36,6 +36,7 @@ pub(crate) struct Signals {
     pub(crate) rights_shrank: bool,
     pub(crate) agents_changed: bool,
     pub(crate) expiry_set: bool,
+    pub(crate) task_ended: bool,
 }
 
 /// What others hear about a transaction that has committed.
@@ -129,6 +130,11 @@ impl Tx {
     /// A key was given a time to live: whoever sleeps until the next expiry may have to wake earlier.
     pub fn expiry_set(&mut self) {
         self.signals.expiry_set = true;
+    }
+
+    /// A task is over: an answer may be owed to somebody.
+    pub(crate) fn task_ended(&mut self) {
+        self.signals.task_ended = true;
     }
 
     /// Notes which session, agent or project this is about, so that what is kept of the answer goes when that goes.

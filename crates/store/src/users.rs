@@ -179,6 +179,8 @@ impl Tx {
             "DELETE FROM member_grants WHERE user_id = $1",
             "DELETE FROM members WHERE user_id = $1",
             "DELETE FROM identities WHERE user_id = $1",
+            "DELETE FROM deliveries WHERE user_id = $1",
+            "DELETE FROM heard_messages WHERE user_id = $1",
         ];
         for sql in deletions {
             self.execute(sql, params![id.as_str()]).await?;

@@ -136,6 +136,9 @@ impl Tx {
     /// Takes away a workspace's own rows; what is in it must be gone by then.
     pub async fn remove_workspace(&mut self, id: &WorkspaceId) -> Result<()> {
         let deletions = [
+            "DELETE FROM deliveries WHERE workspace = $1",
+            "DELETE FROM place_sessions WHERE workspace = $1",
+            "DELETE FROM heard_messages WHERE workspace = $1",
             "DELETE FROM bindings WHERE workspace = $1",
             "DELETE FROM members WHERE workspace = $1",
             "DELETE FROM member_grants WHERE workspace = $1",

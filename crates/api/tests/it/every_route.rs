@@ -110,6 +110,18 @@ fn table() -> Vec<Row> {
         Row("post", "/mcp", json!({"jsonrpc": "2.0"}), INSIDE_MCP),
         Row("get", "/mcp", Value::Null, INSIDE_MCP),
         Row("delete", "/mcp", Value::Null, ["401 UNAUTHENTICATED", "400", "400", "400", "403 FORBIDDEN"]),
+        // A channel is let in; whom it brings is nobody here.
+        Row(
+            "post",
+            "/channels/http/messages",
+            json!({"chat_id": "x", "chat_type": "group", "sender_id": "y", "message_id": "1", "text": "hello"}),
+            ["401 UNAUTHENTICATED", "403 FORBIDDEN", "403 FORBIDDEN", "403 FORBIDDEN", "200"],
+        ),
+        Row("post", "/gateway/route", json!({"channel": "http", "chat_id": "x", "sender_id": "y"}), ADMIN),
+        Row("get", "/admin/pairings", Value::Null, ADMIN),
+        Row("post", "/admin/pairings/{code}/approve", json!({"user": "bea"}), ADMIN),
+        Row("post", "/admin/pairings/{code}/reject", Value::Null, ADMIN),
+        Row("get", "/admin/deliveries", Value::Null, ADMIN),
         Row("post", "/admin/users", json!({"name": "mallory", "role": "admin"}), ADMIN),
         Row("get", "/admin/users", Value::Null, ADMIN),
         Row("patch", "/admin/users/{user}", json!({"role": "guest"}), ADMIN),

@@ -74,6 +74,29 @@ pub(crate) enum Pair {
         #[command(flatten)]
         person: Person,
     },
+    /// People who wrote to a bot and wait to be let in; for admins
+    #[command(after_help = "Example:\n  longhouse pair list")]
+    List {
+        #[command(flatten)]
+        person: Person,
+    },
+    /// Let somebody in whom a bot gave this code: as the user you name, or as a new member; for admins
+    #[command(
+        after_help = "Examples:\n  longhouse pair approve ABCD-EFGH --user sean\n  longhouse pair approve ABCD-EFGH"
+    )]
+    Approve {
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
+        code: String,
+        /// Whose account it is; without it a new member is made
+        #[arg(long = "user", value_name = "NAME")]
+        whose: Option<String>,
+    },
+    /// Send somebody away: the code is worth nothing any more; for admins
+    #[command(after_help = "Example:\n  longhouse pair reject ABCD-EFGH")]
+    Reject {
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
+        code: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -5,7 +5,7 @@ use crate::cli::{Actor, Approvals, Nodes, OneApproval, Pair};
 use crate::client::Client;
 use crate::client::events::Events;
 use crate::connect::object;
-use crate::output::{facts, items, line, print, texts};
+use crate::output::{cell, facts, items, line, print, texts};
 use anyhow::{Result, bail};
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -191,10 +191,31 @@ fn notes(asked: &Value) -> String {
 }
 
 pub(super) async fn pair(client: &Client, json: bool, command: Pair) -> Result<()> {
-    let Pair::Confirm { code, person } = command;
-    let answer =
-        client.post(&Actor::from(person), &path(&["nodes", "pair", &code, "confirm"], &[]), &json!({})).await?;
-    print(json, &answer, |node| facts(node, &["id", "name", "project", "workspace", "root_label", "platform"]))
+    let nobody = Actor::default();
+    match command {
+        Pair::Confirm { code, person } => {
+            let path = path(&["nodes", "pair", &code, "confirm"], &[]);
+            let answer = client.post(&Actor::from(person), &path, &json!({})).await?;
+            print(json, &answer, |node| facts(node, &["id", "name", "project", "workspace", "root_label", "platform"]))
+        }
+        Pair::List { person } => {
+            let mut answer = client.get(&Actor::from(person), "/admin/pairings").await?;
+            let fields = ["code", "channel", "sender_id", "sender_name", "expires_at"];
+            print(json, &answer["items"].take(), |found| items(found, &fields))
+        }
+        Pair::Approve { code, whose } => {
+            let path = path(&["admin", "pairings", &code, "approve"], &[]);
+            let body = whose.map_or_else(|| json!({}), |user| json!({"user": user}));
+            let answer = client.post(&nobody, &path, &body).await?;
+            print(json, &answer, |answer| facts(answer, &["user", "channel", "sender_id", "is_new"]))
+        }
+        Pair::Reject { code } => {
+            client.post(&nobody, &path(&["admin", "pairings", &code, "reject"], &[]), &json!({})).await?;
+            print(json, &json!({"rejected": code}), |answer| {
+                format!("{} is worth nothing now", cell(&answer["rejected"]))
+            })
+        }
+    }
 }
 
 pub(super) async fn nodes(client: &Client, json: bool, command: Nodes) -> Result<()> {

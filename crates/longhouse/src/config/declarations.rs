@@ -8,8 +8,8 @@ use domain::money::Micros;
 use domain::plugins::{PluginDeclaration, Reach, Timeouts};
 use domain::roles::{Right, Role, RoleRules};
 use domain::rules::{
-    AlertRules, ApprovalRules, Declaration, DeclaredUser, DeclaredWorkspace, HouseRules, Models, Plugin, Price,
-    Provider, ProviderKind, WorkerSpaceRules,
+    AlertRules, ApprovalRules, ChannelRules, Declaration, DeclaredUser, DeclaredWorkspace, HouseRules, Models, Plugin,
+    Price, Provider, ProviderKind, WorkerSpaceRules,
 };
 use domain::sessions::KeyConvention;
 use domain::workspaces::{
@@ -31,6 +31,7 @@ pub(crate) fn declaration(root: &Node) -> Declaration {
             worker_space: root.get("worker_space").map(worker_space).unwrap_or_default(),
             alerts: AlertRules { webhook: root.get("alerts").and_then(|alerts| text(alerts, "webhook")) },
             approvals: root.get("approvals").map(approvals).unwrap_or_default(),
+            channels: channels(root),
         },
     }
 }
@@ -131,6 +132,11 @@ fn worker_space(node: &Node) -> WorkerSpaceRules {
         cache_ttl_s: number(node, "cache_ttl_s").unwrap_or(usual.cache_ttl_s),
         queue_size: number(node, "queue_size").unwrap_or(usual.queue_size),
     }
+}
+
+fn channels(root: &Node) -> ChannelRules {
+    let http = root.at(&["channels", "http", "enabled"]).and_then(Node::bool);
+    ChannelRules { http: http.unwrap_or(ChannelRules::default().http) }
 }
 
 fn approvals(node: &Node) -> ApprovalRules {

@@ -298,7 +298,7 @@ fn what_this_version_does_not_act_on_is_said_once_each() {
     let lines: Vec<_> = places.iter().map(|place| place.split(':').nth(1).unwrap()).collect();
     assert_eq!(lines, ["15", "15", "28", "42", "46"], "{warnings:#?}");
     assert!(warnings[0].contains("the node `macbook-pro` is not paired yet"));
-    assert!(warnings[2].contains("`channels` is accepted; this version does not act on it yet"));
+    assert!(warnings[2].contains("of `channels`, `http` is served; this version does not act on the others yet"));
 }
 
 #[test]

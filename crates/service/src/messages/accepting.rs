@@ -3,11 +3,11 @@
 use crate::budgets::Room;
 use crate::sessions::{self, SessionRef};
 use crate::worker_spaces::{self, alerts};
-use crate::{Ctx, Error, Result, agents, idempotency, models, rules};
+use crate::{Ctx, Error, House, Result, agents, idempotency, models, rules};
 use domain::agents::Agent;
 use domain::audit::AuditRecord;
 use domain::callers::{Caller, Credential};
-use domain::ids::{MessageId, ProjectId, SessionId, TaskId, WorkspaceId};
+use domain::ids::{AgentId, MessageId, ProjectId, SessionId, TaskId, WorkspaceId};
 use domain::messages::{Author, MESSAGES_MOST, Message, NamedAgent, Role, check_content};
 use domain::rules::Rules;
 use domain::sessions::Session;
@@ -38,50 +38,59 @@ pub struct Accepted {
 
 /// Queues a message for an agent. When this returns, it will be worked on, also if the server stops now.
 pub async fn send(ctx: &Ctx, session: SessionRef, input: SendMessage) -> Result<Accepted> {
+    let turn = session.turn(&ctx.caller);
+    let operation = prepare(ctx, session, input).await?;
+    let ctx = ctx.clone();
+    // On its own feet: once the task is on disk its agent must hear of it, whether or not the sender still waits.
+    let done = tokio::spawn(async move {
+        let sent = idempotency::write(&ctx, &turn, operation).await?;
+        Ok(announce(&ctx.house, sent).await)
+    });
+    done.await.unwrap_or_else(|_| Err(store::Error::BadOperation("taking a message in panicked").into()))
+}
+
+/// The operation that takes a message in, ready to be run by itself or within another one.
+pub(crate) async fn prepare(ctx: &Ctx, session: SessionRef, input: SendMessage) -> Result<Send> {
     super::require_talker(&ctx.caller)?;
     check_content(&input.content)?;
     let rules = rules::in_force(&ctx.house).await?;
-    let operation = Send {
+    Ok(Send {
         caller: ctx.caller.clone(),
-        session: session.clone(),
+        session,
         input,
         models: models::table(&ctx.house, &rules)?,
         rules,
         message: MessageId::generated(ctx.house.unique()),
         task: TaskId::generated(ctx.house.unique()),
         now: ctx.now(),
-    };
-    let (ctx, turn) = (ctx.clone(), session.turn(&ctx.caller));
-    // On its own feet: once the task is on disk its agent must hear of it, whether or not the sender still waits.
-    let done = tokio::spawn(async move {
-        let sent = idempotency::write(&ctx, &turn, operation).await?;
-        let Sent { accepted, agent, queued, most } = sent;
-        let for_agent = QueuedFor {
-            workspace: accepted.workspace.clone(),
-            project: accepted.project.clone(),
-            agent: agent.id.clone(),
-        };
-        worker_spaces::wake_surely(&ctx.house, for_agent).await;
-        if is_nearly_full(queued, most) {
-            let text = format!("{queued} of {most} places in the queue of {} are taken", agent.name);
-            let place = (&accepted.workspace, &accepted.project);
-            alerts::raise(&ctx.house, place.0, place.1, Alert::QueueNearlyFull, agent.id.as_str(), &text).await;
-        }
-        Ok(accepted)
-    });
-    done.await.unwrap_or_else(|_| Err(store::Error::BadOperation("taking a message in panicked").into()))
+    })
+}
+
+/// Tells the agent of a message that was taken in, once that has committed.
+pub(crate) async fn announce(house: &House, sent: Sent) -> Accepted {
+    let Sent { accepted, agent, queued, most } = sent;
+    let for_agent =
+        QueuedFor { workspace: accepted.workspace.clone(), project: accepted.project.clone(), agent: agent.id.clone() };
+    worker_spaces::wake_surely(house, for_agent).await;
+    if is_nearly_full(queued, most) {
+        let text = format!("{queued} of {most} places in the queue of {} are taken", agent.name);
+        let place = (&accepted.workspace, &accepted.project);
+        alerts::raise(house, place.0, place.1, Alert::QueueNearlyFull, agent.id.as_str(), &text).await;
+    }
+    accepted
 }
 
 #[derive(Serialize, Deserialize)]
-struct Sent {
-    accepted: Accepted,
-    agent: NamedAgent,
+pub(crate) struct Sent {
+    pub(crate) accepted: Accepted,
+    pub(crate) agent: NamedAgent,
     /// How many tasks wait for the agent now, and how many may.
     queued: u64,
     most: u64,
 }
 
-struct Send {
+#[derive(Clone)]
+pub(crate) struct Send {
     caller: Arc<Caller>,
     session: SessionRef,
     input: SendMessage,
@@ -133,6 +142,12 @@ impl Operation for Send {
 }
 
 impl Send {
+    /// The same message to that agent in that session.
+    pub(crate) fn to(self, session: SessionRef, agent: &AgentId) -> Self {
+        let input = SendMessage { target_agent: Some(agent.as_str().to_owned()), ..self.input };
+        Self { session, input, ..self }
+    }
+
     async fn find_agent(&self, tx: &mut Tx, session: &Session, project: &ProjectId) -> Result<Agent> {
         let Some(name) = &self.input.target_agent else {
             let found = tx.scope(&session.workspace).agents(project).all().await?;

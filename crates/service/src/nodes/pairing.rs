@@ -68,26 +68,36 @@ impl AskToPair {
     }
 }
 
-fn hash(text: &str) -> String {
+pub(crate) fn hash(text: &str) -> String {
     HEXLOWER.encode(&Sha256::digest(text.as_bytes()))
 }
 
+/// Eight letters of chance, for people to read out.
+pub(crate) fn letters(random: &[u8]) -> String {
+    random.iter().take(8).map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect()
+}
+
+/// The same as people see it.
+pub(crate) fn shown(letters: &str) -> String {
+    let (first, second) = letters.split_at(letters.len().min(4));
+    format!("{first}-{second}")
+}
+
 /// People may write it in small letters and without the dash.
-fn plain(code: &str) -> String {
+pub(crate) fn plain(code: &str) -> String {
     code.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_uppercase()
 }
 
 /// Takes down that a node wants to come in. Nobody has let it in by that.
 pub async fn ask(house: &House, input: AskToPair) -> Result<PairingCode> {
     input.check()?;
-    let random = house.random();
-    let letters: String = random.iter().take(8).map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect();
+    let letters = letters(&house.random());
     let now = house.now();
     let expires_at = now.plus_seconds(PAIRED_WITHIN_S);
     let asked = serde_json::to_string(&input).map_err(|_| Refusal::invalid("this cannot be kept"))?;
     let pairing = Pairing { code_hash: hash(&letters), asked, expires_at, node: None };
     house.store().write(&crate::users::house_chain(), Ask { pairing, now }).await?;
-    Ok(PairingCode { code: format!("{}-{}", &letters[..4], &letters[4..]), expires_at })
+    Ok(PairingCode { code: shown(&letters), expires_at })
 }
 
 struct Ask {

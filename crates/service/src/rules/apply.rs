@@ -109,6 +109,7 @@ impl Apply {
             ("worker_space", before.rules.worker_space != house.worker_space),
             ("alerts", before.rules.alerts != house.alerts),
             ("approvals", before.rules.approvals != house.approvals),
+            ("channels", before.rules.channels != house.channels),
             ("skills", skills),
         ];
         let changed: Vec<&str> = parts.into_iter().filter_map(|(part, is_new)| is_new.then_some(part)).collect();

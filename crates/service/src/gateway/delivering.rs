@@ -1,0 +1,236 @@
+//! Answers that are owed to a place, on their way out.
+//!
+//! At least once: an answer is marked as sent after the provider took it. If the server dies in between, it is sent again;
+//! if it dies before, the row is still owed. What a place is owed leaves in the order in which it was asked for, as far
+//! as turns are over; one that fails is tried again before the next. Right before it leaves, the place, the person and
+//! the workspace are looked at again: what no longer belongs together is not said.
+
+use super::looking::{Asked, look};
+use crate::worker_spaces::alerts;
+use crate::{Ctx, Error, House, Result};
+use domain::channels::OutboundMessage;
+use domain::deliveries::{Delivery, DeliveryStatus};
+use domain::tasks::{Task, TaskStatus};
+use domain::worker_spaces::Alert;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use std::collections::HashSet;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+use store::{Operation, Tx};
+
+const LOOKED_AT_ONCE: u64 = 1_000;
+/// A ring that was missed, and pauses that are over, are noticed after so long.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// So many attempts are a reason to tell somebody.
+const WORRYING_ATTEMPTS: u64 = 5;
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+const SHOWN_MOST: u64 = 100;
+
+/// Why a provider did not take a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SendFailed {
+    /// Without addresses and secrets.
+    pub why: String,
+    pub may_help_to_try_again: bool,
+}
+
+/// Whatever says words in channels.
+pub trait Outlet: Send + Sync {
+    /// Whether this channel is connected here at all.
+    fn has(&self, channel: &str) -> bool;
+
+    fn send<'a>(
+        &'a self,
+        message: &'a OutboundMessage,
+    ) -> Pin<Box<dyn Future<Output = Result<(), SendFailed>> + Send + 'a>>;
+}
+
+/// What one place is owed, in order.
+type Line = (String, Vec<Delivery>);
+
+/// Sends what is owed as it becomes ready, until it is dropped. A place where a provider hangs holds up no other.
+pub async fn deliver(house: &House, outlet: &dyn Outlet) {
+    let (mut under_way, mut busy) = (FuturesUnordered::new(), HashSet::new());
+    loop {
+        let rung = house.store().task_ended().notified();
+        match ready(house, outlet).await {
+            Ok(lines) => {
+                for (place, line) in lines {
+                    if busy.insert(place.clone()) {
+                        under_way.push(async move { (place, deliver_line(house, outlet, line).await) });
+                    }
+                }
+            }
+            Err(_) if house.authority().is_closing() => return,
+            Err(error) => trouble(&error).await,
+        }
+        tokio::select! {
+            Some((place, outcome)) = under_way.next() => {
+                busy.remove(&place);
+                if let Err(error) = outcome {
+                    trouble(&error).await;
+                }
+            }
+            _ = tokio::time::timeout(LOOK_EVERY, rung) => {}
+        }
+    }
+}
+
+async fn trouble(error: &Error) {
+    tracing::warn!(%error, "what is owed to channels could not be seen to; it is tried again");
+    tokio::time::sleep(AFTER_FAILURE).await;
+}
+
+/// Sends all that is ready now; answers how many were sent.
+pub async fn deliver_once(house: &House, outlet: &dyn Outlet) -> Result<usize> {
+    let lines = ready(house, outlet).await?.into_iter().map(|(_, line)| deliver_line(house, outlet, line));
+    let mut sent = 0;
+    for outcome in futures_util::future::join_all(lines).await {
+        sent += outcome?;
+    }
+    Ok(sent)
+}
+
+/// The lines whose first may leave now.
+async fn ready(house: &House, outlet: &dyn Outlet) -> Result<Vec<Line>> {
+    let mut lines: Vec<Line> = Vec::new();
+    for delivery in house.store().scan(Ready).await? {
+        if !outlet.has(&delivery.target.place.channel) {
+            continue;
+        }
+        let place = delivery.target.place.as_key();
+        match lines.last_mut().filter(|(of, _)| *of == place) {
+            Some((_, line)) => line.push(delivery),
+            None => lines.push((place, vec![delivery])),
+        }
+    }
+    let now = house.now();
+    lines.retain(|(_, line)| line.first().is_some_and(|first| first.next_at <= now));
+    Ok(lines)
+}
+
+/// One place's answers in their order; the first that cannot leave now holds the others back.
+async fn deliver_line(house: &House, outlet: &dyn Outlet, line: Vec<Delivery>) -> Result<usize> {
+    let mut sent = 0;
+    for delivery in line {
+        if house.now() < delivery.next_at {
+            break;
+        }
+        let after = attempt(house, outlet, delivery).await?;
+        match after.status {
+            DeliveryStatus::Sent => sent += 1,
+            DeliveryStatus::Pending => break,
+            DeliveryStatus::Failed | DeliveryStatus::Dropped => {}
+        }
+    }
+    Ok(sent)
+}
+
+async fn attempt(house: &House, outlet: &dyn Outlet, delivery: Delivery) -> Result<Delivery> {
+    let words = house.store().read(Words { delivery: delivery.clone() }).await?;
+    let after = match words {
+        Err(why) => delivery.dropped(why, house.now()),
+        Ok(text) => {
+            let target = &delivery.target;
+            let message = OutboundMessage {
+                thread_id: target.thread_id.clone(),
+                reply_to: target.reply_to.clone(),
+                ..OutboundMessage::to(target.place.clone(), text)
+            };
+            match outlet.send(&message).await {
+                Ok(()) => delivery.sent(house.now()),
+                Err(failed) => delivery.failed(&failed.why, failed.may_help_to_try_again, house.now()),
+            }
+        }
+    };
+    house.store().write(&after.workspace.clone(), Advance { delivery: after.clone() }).await?;
+    let is_worrying = after.attempts == WORRYING_ATTEMPTS || after.status == DeliveryStatus::Failed;
+    if is_worrying && after.status != DeliveryStatus::Sent {
+        let channel = &after.target.place.channel;
+        let text = format!("an answer could not be delivered to {channel} after {} attempts", after.attempts);
+        alerts::raise(house, &after.workspace, &after.project, Alert::DeliveryFailing, channel, &text).await;
+    }
+    Ok(after)
+}
+
+struct Ready;
+
+impl Operation for Ready {
+    type Output = Vec<Delivery>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Delivery>> {
+        Ok(tx.deliveries_ready(LOOKED_AT_ONCE).await?)
+    }
+}
+
+/// The words of an answer, if the place may still hear them; else why not.
+struct Words {
+    delivery: Delivery,
+}
+
+impl Operation for Words {
+    type Output = Result<String, &'static str>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
+        let Delivery { workspace, target, user, project, task, .. } = &self.delivery;
+        let looked = look(tx, &Asked::of_target(target)).await?;
+        let leads_there =
+            looked.routing.decision.is_ok_and(|route| route.workspace == *workspace && route.user == *user);
+        if !leads_there {
+            return Ok(Err("the place, the person and the workspace belong together no more"));
+        }
+        let Some(task) = tx.scope(workspace).tasks().get(project, task).await? else {
+            return Ok(Err("the session was deleted"));
+        };
+        let reply = match task.talk.reply_number {
+            Some(number) => tx.scope(workspace).messages(&task.session).get(number).await?,
+            None => None,
+        };
+        let words = reply.filter(|reply| reply.error.is_none()).map(|reply| reply.content);
+        let words = words.filter(|words| !words.trim().is_empty());
+        Ok(words.or_else(|| ending(&task)).ok_or("there was nothing to say"))
+    }
+}
+
+/// What is said of a turn without an answer. Whoever stopped it knows.
+fn ending(task: &Task) -> Option<String> {
+    if task.status == TaskStatus::Cancelled {
+        return None;
+    }
+    let why = task.error.as_ref().map(|error| error.message.as_str()).unwrap_or_default();
+    Some(format!("I could not answer that. {why}").trim().to_owned())
+}
+
+struct Advance {
+    delivery: Delivery,
+}
+
+impl Operation for Advance {
+    type Output = bool;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool> {
+        Ok(tx.scope(&self.delivery.workspace).deliveries().advance(&self.delivery).await?)
+    }
+}
+
+/// What is tried in vain, or was given up: for admins.
+pub async fn in_trouble(ctx: &Ctx) -> Result<Vec<Delivery>> {
+    ctx.caller.require_admin()?;
+    ctx.house.store().scan(InTrouble).await
+}
+
+struct InTrouble;
+
+impl Operation for InTrouble {
+    type Output = Vec<Delivery>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Delivery>> {
+        Ok(tx.deliveries_in_trouble(SHOWN_MOST).await?)
+    }
+}
