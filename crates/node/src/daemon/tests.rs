@@ -151,7 +151,7 @@ async fn a_disk_that_hangs_keeps_no_thread_waiting_that_others_need() {
     });
     held.recv().unwrap();
     // Each of them on the one thread that there is, which goes on to this sleep.
-    let acts: [fn(Arc<Daemon<Asking>>, ToolCall) -> BoxedAct; 5] = [
+    let acts: [Act; 5] = [
         |daemon, _| Box::pin(async move { daemon.look().await }),
         |daemon, call| Box::pin(async move { daemon.begin(call).await }),
         |daemon, call| Box::pin(async move { daemon.go_on(call).await }),
@@ -167,7 +167,8 @@ async fn a_disk_that_hangs_keeps_no_thread_waiting_that_others_need() {
     disk.join().unwrap();
 }
 
-type BoxedAct = std::pin::Pin<Box<dyn Future<Output = Result<(), HouseError>> + Send>>;
+type Act = fn(Arc<Daemon<Asking>>, ToolCall) -> Acting;
+type Acting = std::pin::Pin<Box<dyn Future<Output = Result<(), HouseError>> + Send>>;
 
 #[tokio::test]
 async fn nobody_is_asked_where_commands_are_off_or_nothing_can_be_put_down() {
