@@ -72,6 +72,8 @@ struct Start<'a> {
 }
 
 pub(crate) async fn run(place: &Place, options: &Connect) -> Result<ExitCode> {
+    // Whoever started it may have left files and connections open, and nothing that it starts is to have them.
+    node::confinement::keep_handles_from_programs()?;
     if options.tui {
         screen::require_terminal()?;
     }

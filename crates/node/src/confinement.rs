@@ -3,13 +3,15 @@
 //!
 //! What must hold before the program starts: no new privileges, no capabilities, limits, writing only below the root and the
 //! command's own home, reading only these and what of the system a program needs, no network unless granted, no leaving of the
-//! process group. What Landlock does not know of stays possible for files outside: to see that they exist, and for one's own to
+//! process group, and no handle that anybody before us has opened. What Landlock does not know of stays possible for files outside: to see that they exist, and for one's own to
 //! change mode and times. If any of it cannot be had, the program does not start, and the report says why.
 
 mod filters;
+mod handles;
 mod limits;
 mod rules;
 
+pub use handles::keep_from_programs as keep_handles_from_programs;
 pub use limits::Limits;
 
 use crate::commands::{Confinement, Program, RunDirectory};
@@ -107,6 +109,8 @@ pub fn confine_and_exec() -> Result<Infallible> {
 
 fn become_program(order: &Order, mut report: &File) -> Result<Infallible> {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+    // While it can be looked at: what is opened from here on is our own, and not passed on.
+    handles::keep_from_programs()?;
     rustix::thread::set_no_new_privs(true).map_err(Error::io("giving up new privileges"))?;
     limits::set(&order.limits)?;
     let root = order.root.open()?;

@@ -5,8 +5,11 @@
 use super::scenes::{CANARY, Scene};
 use node::commands::{Executed, Launcher, RunCommand, Runner};
 use node::confinement::Limits;
-use std::io::Read;
-use std::net::TcpListener;
+use rustix::fd::{AsFd, AsRawFd};
+use rustix::io::FdFlags;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -37,6 +40,53 @@ fn shell(scene: &Scene, script: &str) -> Executed {
 /// The same without confinement.
 fn unconfined(scene: &Scene, script: &str) -> bool {
     Command::new("bash").args(["-c", script]).current_dir(scene.root()).status().unwrap().success()
+}
+
+/// Passed on to whatever is started, as by a shell's `exec 7>>file`.
+fn inherited(handle: &impl AsFd) -> i32 {
+    rustix::io::fcntl_setfd(handle, FdFlags::empty()).unwrap();
+    handle.as_fd().as_raw_fd()
+}
+
+#[test]
+fn what_the_node_was_started_with_is_not_passed_on_to_commands() {
+    let scene = Scene::new();
+    let secret = scene.outside().join("file");
+    let (open_file, log) = (File::open(&secret).unwrap(), scene.folder.path().join("log"));
+    let open_log = File::options().append(true).create(true).open(&log).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (mut accepted, _) = listener.accept().unwrap();
+    let numbers = (inherited(&open_file), inherited(&open_log), inherited(&connection));
+    let use_all = |word: &str| {
+        let (file, log, connection) = numbers;
+        format!("cat <&{file}; echo {word} >&{log}; echo {word} >&{connection}; true")
+    };
+
+    assert!(unconfined(&scene, &use_all("free")));
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "free\n");
+    let mut heard = [0; 5];
+    accepted.read_exact(&mut heard).unwrap();
+    assert_eq!(&heard, b"free\n");
+    (&open_file).rewind().unwrap();
+
+    let executed = shell(&scene, &use_all("confined"));
+    assert!(executed.success && executed.stdout.is_empty(), "{executed:?}");
+    assert_eq!(executed.stderr.matches("Bad file descriptor").count(), 3, "{}", executed.stderr);
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "free\n");
+    drop(connection);
+    let mut rest = String::new();
+    accepted.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "");
+    // `ls` itself opens the fourth.
+    let open = shell(&scene, "ls /proc/self/fd | wc -l").stdout;
+    assert_eq!(open.trim(), "4");
+
+    // The same for everything that the node starts.
+    node::confinement::keep_handles_from_programs().unwrap();
+    for handle in [&open_file, &open_log] {
+        assert_eq!(rustix::io::fcntl_getfd(handle).unwrap(), FdFlags::CLOEXEC);
+    }
 }
 
 #[test]
