@@ -94,6 +94,16 @@ pub(crate) fn check_kernel() -> Result<()> {
 /// What a helper process does instead of everything else. It returns only to say why the program did not start; the caller then
 /// ends with a code that is not 0.
 pub fn confine_and_exec() -> Result<Infallible> {
+    let error = match follow_the_order() {
+        Ok(never) => match never {},
+        Err(error) => error,
+    };
+    // Where the report cannot be written, as on a full disk, this is all that is heard.
+    let _ = write!(std::io::stderr(), "{error}");
+    Err(error)
+}
+
+fn follow_the_order() -> Result<Infallible> {
     let mut text = Vec::new();
     std::io::stdin().read_to_end(&mut text).map_err(Error::io("reading the order"))?;
     let order: Order = serde_json::from_slice(&text).map_err(|_| Error::InvalidArgument("the order is not one"))?;
@@ -158,13 +168,14 @@ pub(crate) enum Report {
 }
 
 impl Report {
-    pub(crate) fn read(path: &Path) -> Result<Self> {
+    /// `said`: on its standard error, which is the helper's own until it has reported.
+    pub(crate) fn read(path: &Path, said: &str) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(Error::io("reading the report"))?;
         let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
         let words: Vec<&str> = first.split(' ').collect();
         let [CONFINED, landlock, tcp_rules, scopes, counts_processes] = words[..] else {
-            let silent = text.is_empty();
-            return Ok(Self::NotConfined(if silent { "the helper said nothing".to_owned() } else { text }));
+            let why = [text.trim(), said.trim(), "the helper said nothing"].into_iter().find(|why| !why.is_empty());
+            return Ok(Self::NotConfined(why.unwrap_or_default().to_owned()));
         };
         if !rest.is_empty() {
             return Ok(Self::NotStarted(rest.to_owned()));

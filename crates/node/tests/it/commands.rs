@@ -445,6 +445,11 @@ fn commands_are_off_where_the_helper_does_not_confine() {
     let missing = Launcher { program: scene.root().join("missing"), arguments: Vec::new() };
     let open = |launcher| Runner::open(scene.files.root(), &scene.state, launcher, Limits::default());
     assert_eq!(open(idle).err().unwrap().code(), "COMMANDS_OFF");
+    // It cannot write its report, and says why.
+    let script = "echo 'No space left on device' >&2; exit 125";
+    let full = Launcher { program: PathBuf::from("/bin/sh"), arguments: vec!["-c".into(), script.into()] };
+    let why = open(full).err().unwrap().to_string();
+    assert!(why.ends_with("No space left on device"), "{why}");
     assert!(open(missing).is_err());
     let root = node::Root::open(scene.folder.path()).unwrap();
     let inside = Runner::open(&root, &scene.state, launcher(), Limits::default());
@@ -456,10 +461,12 @@ fn a_helper_without_an_order_starts_nothing() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_longhouse-confined"))
         .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(125));
-    let mut said = String::new();
+    let (mut said, mut why) = (String::new(), String::new());
     child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
-    assert_eq!(said, "");
+    child.stderr.take().unwrap().read_to_string(&mut why).unwrap();
+    assert_eq!((said.as_str(), why.as_str()), ("", "the order is not one"));
 }
