@@ -302,6 +302,35 @@ fn a_folder_that_would_be_refused_is_refused_before_the_machine_is_on_anybodys_l
 }
 
 #[test]
+fn a_node_is_not_started_with_the_token_name_or_project_of_another() {
+    let (scene, server) = Scene::new(None);
+    let node = scene.connect(&[]);
+    let greeted = "desk works for usr_owner in project alpha (prj_";
+    until("the node says for whom it works", &scene, || scene.said().contains(greeted) && scene.is_online());
+    drop(node);
+    server.cli(&["user", "add", "bob"]);
+    let bobs = scene.folder.path().join("token of bob");
+    std::fs::write(&bobs, server.cli(&["token", "create", "--user", "bob"])).unwrap();
+    let other_project = json!({"name": "beta"});
+    assert_eq!(server.post(&scene.token, "/my/projects", &other_project).unwrap().0, 201);
+    let own = scene.folder.path().join("token");
+    for (token, project, name, expected) in [
+        (&bobs, "alpha", "desk", "take another --state-dir for usr_bob"),
+        (&own, "beta", "desk", "take another --state-dir for project beta"),
+        (&own, "alpha", "other", "take another --state-dir for the name other"),
+    ] {
+        let mut command = Command::new(LONGHOUSE);
+        command.args(["connect", "--server", &format!("http://{}", scene.address), "--project", project]);
+        command.args(["--name", name, "--token-file"]).arg(token).arg("--root").arg(scene.root());
+        let refused = command.arg("--state-dir").arg(scene.folder.path().join("state")).output().unwrap();
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && told.contains(expected) && told.contains("usr_owner"), "{told}");
+    }
+    assert_eq!(scene.door().get("/nodes").unwrap()["items"].as_array().unwrap().len(), 1);
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
 fn beside_its_server_a_node_finds_the_address_by_itself() {
     let (scene, server) = Scene::new(None);
     let mut command = Command::new(LONGHOUSE);
