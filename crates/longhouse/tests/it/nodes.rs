@@ -420,6 +420,12 @@ fn what_a_call_replaced_can_be_put_back_while_the_node_runs_and_when_it_does_not
     assert!(undo(&third).status.success());
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine again");
     assert!(!undo("../../a").status.success());
+    let elsewhere = String::from_utf8_lossy(&undo("call_elsewhere").stderr).into_owned();
+    assert!(elsewhere.contains("or its node has another --state-dir"), "{elsewhere}");
+    let mut command = Command::new(LONGHOUSE);
+    let usual = command.args(["undo", &third]).env("XDG_STATE_HOME", scene.folder.path()).output().unwrap();
+    let usual = String::from_utf8_lossy(&usual.stderr).into_owned();
+    assert!(usual.contains("started with --state-dir, which `undo` then needs"), "{usual}");
     assert_eq!(server.terminate(), Some(0));
 }
 
