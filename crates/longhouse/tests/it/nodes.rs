@@ -430,6 +430,30 @@ fn what_a_call_replaced_can_be_put_back_while_the_node_runs_and_when_it_does_not
 }
 
 #[test]
+fn a_chat_that_waits_says_how_to_answer() {
+    let (scene, server) = Scene::new(None);
+    let node = scene.connect(&[]);
+    until("the node is there", &scene, || scene.is_online());
+    let data = scene.folder.path().join("data");
+    let log = scene.folder.path().join("chat.log");
+    let mut chat = Command::new(LONGHOUSE);
+    chat.args(["chat", "-p", "alpha", r#"call tool_write_file {"path": "new.md", "content": "hello"}"#, "--data-dir"]);
+    chat.arg(&data).stdin(Stdio::null()).stdout(Stdio::null()).stderr(std::fs::File::create(&log).unwrap());
+    let mut chat = Node(chat.spawn().unwrap());
+    let answer = || {
+        let said = std::fs::read_to_string(&log).unwrap();
+        let (_, command) = said.split_once("your decision: `longhouse ")?;
+        command.split_once('`').map(|(command, _)| command.to_owned())
+    };
+    until("it says how", &scene, || answer().is_some());
+    ok(&data, &answer().unwrap().split(' ').collect::<Vec<_>>());
+    assert!(chat.0.wait().unwrap().success());
+    assert_eq!(lines(&scene.root().join("new.md")), ["hello"]);
+    drop(node);
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
 fn nothing_outside_the_folder_is_reached() {
     let (scene, server) = Scene::new(None);
     let node = scene.connect(&[]);
