@@ -2,9 +2,11 @@
 //!
 //! Where the kernel cannot confine, every test here fails and says why: nothing is passed over.
 
-use super::scenes::{CANARY, Scene};
+use super::scenes::{CANARY, NOW_MS, Scene};
+use domain::times::Timestamp;
 use node::commands::{Executed, Launcher, RunCommand, Runner};
 use node::confinement::Limits;
+use node::{Hands, Identity, Setup, Vetoes};
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::FdFlags;
 use std::fs::File;
@@ -454,6 +456,21 @@ fn commands_are_off_where_the_helper_does_not_confine() {
     let root = node::Root::open(scene.folder.path()).unwrap();
     let inside = Runner::open(&root, &scene.state, launcher(), Limits::default());
     assert_eq!(inside.err().unwrap().code(), "COMMANDS_OFF", "the state directory lies in that root");
+}
+
+#[test]
+fn commands_are_tried_when_what_a_crash_left_is_gone() {
+    let scene = Scene::new();
+    let left = scene.state.path().join("undo/call_1.kept");
+    std::fs::create_dir(left.parent().unwrap()).unwrap();
+    std::fs::write(&left, "half a copy").unwrap();
+    let script = format!("if test -e '{}'; then echo in the way; else echo gone; fi >&2; exit 125", left.display());
+    let launcher = Launcher { program: PathBuf::from("/bin/sh"), arguments: vec!["-c".into(), script.into()] };
+    let (root, state) = (scene.root(), &scene.state);
+    let (identity, vetoes, now) = (Identity::of_nobody(), Vetoes::default(), Timestamp::from_ms(NOW_MS));
+    let hands = Hands::open(Setup { root: &root, state, launcher: Some(launcher), identity, vetoes, now }).unwrap();
+    let why = hands.commands().unwrap_err();
+    assert!(why.ends_with("gone"), "{why}");
 }
 
 #[test]
