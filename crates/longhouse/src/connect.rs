@@ -18,10 +18,10 @@ use crate::cli::{Connect, Place};
 use crate::client::wire::Address;
 use crate::client::{Client, Refused};
 use answers::Answers;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use axum::body::Body;
 use houses::Connection;
-use identities::Identity;
+use identities::{Identity, Wanted};
 use listening::{Listener, Pauses};
 use node::commands::Launcher;
 use node::{Daemon, Hands, News, Root, Setup, StateDirectory, Vetoes};
@@ -72,6 +72,8 @@ struct Start<'a> {
 }
 
 pub(crate) async fn run(place: &Place, options: &Connect) -> Result<ExitCode> {
+    // Whoever started it may have left files and connections open, and nothing that it starts is to have them.
+    node::confinement::keep_handles_from_programs()?;
     if options.tui {
         screen::require_terminal()?;
     }
@@ -83,8 +85,8 @@ pub(crate) async fn run(place: &Place, options: &Connect) -> Result<ExitCode> {
     let state = StateDirectory::open(&state)?;
     let address = Address::new(&server, &format!("--server {server}"), place.ca_file.as_deref())?;
     let known = Identity::read(&state)?;
-    if let Some(other) = known.as_ref().filter(|known| known.root != root) {
-        bail!("this state directory belongs to {}: take another --state-dir", other.root.display());
+    if let Some(known) = &known {
+        known.require(&Wanted::of(place, options, &root)?)?;
     }
     // Before it pairs: a machine that could do nothing here is not to be on anybody's list.
     let hands = open_hands(options, &root, &state)?;
@@ -105,8 +107,8 @@ pub(crate) async fn run(place: &Place, options: &Connect) -> Result<ExitCode> {
 
 /// With a line for each call.
 async fn run_quietly(start: Start<'_>) -> Result<()> {
-    let Start { options, root, state, identity, connection, hands, .. } = start;
-    let greeting = greetings::greeting(&identity, &root, &hands, options);
+    let Start { options, state, identity, connection, hands, .. } = start;
+    let greeting = greetings::greeting(&identity, &hands, options);
     let tell = move |notice| lines::tell(&greeting, notice);
     let answers = Arc::new(Answers::new(std::io::stdin(), now));
     let asked = answers.clone();
@@ -242,6 +244,7 @@ fn is_work(data: &str) -> bool {
 mod tests {
     use super::kept::tests::{Counting, Manner};
     use super::*;
+    use anyhow::bail;
     use node::House;
     use std::cell::RefCell;
 
@@ -257,6 +260,7 @@ mod tests {
             project,
             user: text("usr_owner"),
             root,
+            asked: None,
         };
         let connection = Connection::new(server.address.clone(), identity);
         let told = RefCell::new(Vec::new());

@@ -3,8 +3,7 @@
 //! The program comes from the system's directories, its environment from a list of names, its home is an empty directory of its own.
 //! It is started by a helper that confines itself first (`confinement`). Its process group ends with it: at its end, at the
 //! deadline, when it has too many processes, and when nobody waits any more. Nothing in the root decides any of this.
-//! Handles that the daemon itself was started with, besides the first three, are not closed, for that needs code we forbid: it is
-//! to be started without any. Those it opens itself are not passed on.
+//! Handles are not passed on, neither those that the daemon was started with nor those it opens itself.
 
 mod environments;
 mod groups;

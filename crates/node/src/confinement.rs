@@ -3,13 +3,15 @@
 //!
 //! What must hold before the program starts: no new privileges, no capabilities, limits, writing only below the root and the
 //! command's own home, reading only these and what of the system a program needs, no network unless granted, no leaving of the
-//! process group. What Landlock does not know of stays possible for files outside: to see that they exist, and for one's own to
+//! process group, and no handle that anybody before us has opened. What Landlock does not know of stays possible for files outside: to see that they exist, and for one's own to
 //! change mode and times. If any of it cannot be had, the program does not start, and the report says why.
 
 mod filters;
+mod handles;
 mod limits;
 mod rules;
 
+pub use handles::keep_from_programs as keep_handles_from_programs;
 pub use limits::Limits;
 
 use crate::commands::{Confinement, Program, RunDirectory};
@@ -92,6 +94,16 @@ pub(crate) fn check_kernel() -> Result<()> {
 /// What a helper process does instead of everything else. It returns only to say why the program did not start; the caller then
 /// ends with a code that is not 0.
 pub fn confine_and_exec() -> Result<Infallible> {
+    let error = match follow_the_order() {
+        Ok(never) => match never {},
+        Err(error) => error,
+    };
+    // Where the report cannot be written, as on a full disk, this is all that is heard.
+    let _ = write!(std::io::stderr(), "{error}");
+    Err(error)
+}
+
+fn follow_the_order() -> Result<Infallible> {
     let mut text = Vec::new();
     std::io::stdin().read_to_end(&mut text).map_err(Error::io("reading the order"))?;
     let order: Order = serde_json::from_slice(&text).map_err(|_| Error::InvalidArgument("the order is not one"))?;
@@ -107,6 +119,8 @@ pub fn confine_and_exec() -> Result<Infallible> {
 
 fn become_program(order: &Order, mut report: &File) -> Result<Infallible> {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+    // While it can be looked at: what is opened from here on is our own, and not passed on.
+    handles::keep_from_programs()?;
     rustix::thread::set_no_new_privs(true).map_err(Error::io("giving up new privileges"))?;
     limits::set(&order.limits)?;
     let root = order.root.open()?;
@@ -154,13 +168,14 @@ pub(crate) enum Report {
 }
 
 impl Report {
-    pub(crate) fn read(path: &Path) -> Result<Self> {
+    /// `said`: on its standard error, which is the helper's own until it has reported.
+    pub(crate) fn read(path: &Path, said: &str) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(Error::io("reading the report"))?;
         let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
         let words: Vec<&str> = first.split(' ').collect();
         let [CONFINED, landlock, tcp_rules, scopes, counts_processes] = words[..] else {
-            let silent = text.is_empty();
-            return Ok(Self::NotConfined(if silent { "the helper said nothing".to_owned() } else { text }));
+            let why = [text.trim(), said.trim(), "the helper said nothing"].into_iter().find(|why| !why.is_empty());
+            return Ok(Self::NotConfined(why.unwrap_or_default().to_owned()));
         };
         if !rest.is_empty() {
             return Ok(Self::NotStarted(rest.to_owned()));

@@ -86,7 +86,11 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 pub(crate) fn prepare(path: &Path, bytes: &[u8]) -> Result<File> {
     let mut file = create(&beside(path))?;
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    written.map_err(Error::io("writing the state directory"))?;
+    if let Err(error) = written {
+        // On a full disk half of it would only be in the way of what comes next.
+        let _ = remove(&beside(path));
+        return Err(Error::io("writing the state directory")(error));
+    }
     Ok(file)
 }
 

@@ -108,15 +108,17 @@ impl Hands {
         let Setup { root, state, launcher, identity, vetoes, now } = setup;
         let root = Root::open(root)?;
         root.require_outside(state.path())?;
+        // What a crash left goes first: on a full disk nothing else may work before it has gone.
+        let undo = Undo::open(state, now.as_ms())?;
+        let files = Files::new(root.clone(), Mark::open(state)?);
+        files.sweep()?;
+        let journal = Journal::open(state, now.as_ms())?;
         let runner = match launcher {
             Some(launcher) => {
                 Runner::open(&root, state, launcher, Limits::default()).map_err(|error| error.to_string())
             }
             None => Err("they were ruled out when it was started".to_owned()),
         };
-        let files = Files::new(root, Mark::open(state)?);
-        files.sweep()?;
-        let (journal, undo) = (Journal::open(state, now.as_ms())?, Undo::open(state, now.as_ms())?);
         let (is_stopped, journal) = (AtomicBool::new(journal.is_stopped()), Mutex::new(journal));
         Ok(Self { files, runner, journal, is_stopped, undo: Mutex::new(undo), identity, vetoes })
     }
@@ -353,7 +355,12 @@ impl Hands {
         if let Err(error) = kept {
             return Ok(failure(Fault::from(&error)));
         }
-        self.begin(call, Some(effect), now, || told(change.commit(now.as_ms())))
+        let begun = self.begin(call, Some(effect), now, || told(change.commit(now.as_ms())));
+        if let Err(Error::JournalStopped(_)) = &begun {
+            // Nothing was replaced, and the journal may need the room. What stays in spite of that is as old as its call.
+            let _ = self.undo.lock().unwrap_or_else(PoisonError::into_inner).forget(&call.id);
+        }
+        begun
     }
 
     /// What can be said of a call that was under way when this node stopped; none if it had not begun.

@@ -1,9 +1,10 @@
 //! What a write, an edit or a delete replaced, kept so that a person can have it back: 7 days and 1 GiB, the oldest going first.
 //!
 //! The copy and then its description are synced before the change is committed, so whatever was replaced can be put back. A
-//! copy without a description was never used and goes at the next start.
+//! copy that could not be made whole goes at once: on a full disk it would take the room that the journal needs. One that a crash
+//! left without a description was never used and goes at the next start.
 
-use crate::changes::Change;
+use crate::changes::{Base, Change};
 use crate::directories::{self, StateDirectory};
 use crate::files::{Changed, Files};
 use crate::hashes;
@@ -87,23 +88,34 @@ impl Undo {
     /// Keeps what the change will replace. To be called before it is committed.
     pub fn keep(&mut self, call: &str, change: &Change, now_ms: i64) -> Result<()> {
         check_name(call)?;
-        let before = match change.base() {
-            None => None,
-            Some(base) => {
-                let mut copy = directories::create(&self.copy(call))?;
-                let (sha256, size_bytes) = hashes::copy(&mut base.rewound()?, &mut copy)?;
-                if sha256 != base.sha256 {
-                    return Err(Error::StaleBase);
-                }
-                copy.sync_all().map_err(Error::io("keeping what is replaced"))?;
-                Some(Before { sha256, mode: base.mode(), size_bytes })
+        let kept = match self.write_down(call, change, now_ms) {
+            Ok(kept) => kept,
+            Err(error) => {
+                // Why it cannot be kept is what counts, not why its rest cannot be removed.
+                let _ = self.forget(call);
+                return Err(error);
             }
         };
+        self.kept.insert(call.to_owned(), kept);
+        self.forget_old(now_ms, Some(call))
+    }
+
+    fn write_down(&self, call: &str, change: &Change, now_ms: i64) -> Result<Kept> {
+        let before = change.base().map(|base| self.copy_of(call, base)).transpose()?;
         let kept = Kept { path: change.path().to_owned(), before, after_sha256: change.new_sha256(), at_ms: now_ms };
         let text = serde_json::to_vec(&kept).map_err(|_| Error::InvalidArgument("the path cannot be kept"))?;
         directories::replace(&self.description(call), &text)?;
-        self.kept.insert(call.to_owned(), kept);
-        self.forget_old(now_ms, Some(call))
+        Ok(kept)
+    }
+
+    fn copy_of(&self, call: &str, base: &Base) -> Result<Before> {
+        let mut copy = directories::create(&self.copy(call))?;
+        let (sha256, size_bytes) = hashes::copy(&mut base.rewound()?, &mut copy)?;
+        if sha256 != base.sha256 {
+            return Err(Error::StaleBase);
+        }
+        copy.sync_all().map_err(Error::io("keeping what is replaced"))?;
+        Ok(Before { sha256, mode: base.mode(), size_bytes })
     }
 
     /// Puts back what the call replaced, if the file still is as the call left it. Once put back, nothing is kept any more.
@@ -163,8 +175,8 @@ impl Undo {
         Ok(())
     }
 
-    /// The description goes first: a copy alone is nothing.
-    fn forget(&mut self, call: &str) -> Result<()> {
+    /// Lets go of what is kept for a call that never happened. The description goes first: a copy alone is nothing.
+    pub(crate) fn forget(&mut self, call: &str) -> Result<()> {
         directories::remove(&self.description(call))?;
         directories::remove(&self.copy(call))?;
         self.kept.remove(call);

@@ -10,9 +10,18 @@ pub(crate) struct OwnAgent {
     pub(crate) agent: String,
 }
 
-pub(super) fn own_agent(token: &str) -> Option<OwnAgent> {
+/// The person whose token it is.
+pub(super) fn user(token: &str) -> Option<String> {
+    claims(token)?["sub"].as_str().map(str::to_owned)
+}
+
+fn claims(token: &str) -> Option<Value> {
     let payload = BASE64URL_NOPAD.decode(token.split('.').nth(1)?.as_bytes()).ok()?;
-    let claims: Value = serde_json::from_slice(&payload).ok()?;
+    serde_json::from_slice(&payload).ok()
+}
+
+pub(super) fn own_agent(token: &str) -> Option<OwnAgent> {
+    let claims = claims(token)?;
     let claim = |name: &str| claims[name].as_str().map(str::to_owned);
     Some(OwnAgent { project: claim("project")?, agent: claim("agent")? })
 }

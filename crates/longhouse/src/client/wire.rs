@@ -96,6 +96,12 @@ impl Remote {
     }
 }
 
+/// Whose token was given, as it says itself.
+pub(crate) fn given_user(place: &Place) -> Result<Option<String>> {
+    let token = given_token(place)?;
+    Ok(token.and_then(|token| claims::user(token.to_str().ok()?.strip_prefix("Bearer ")?)))
+}
+
 /// The token that was given, as it is sent.
 pub(crate) fn given_token(place: &Place) -> Result<Option<HeaderValue>> {
     let text = match &place.token_file {

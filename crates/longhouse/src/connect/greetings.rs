@@ -5,10 +5,9 @@ use crate::cli::Connect;
 use node::Hands;
 use node::commands::Confinement;
 use node::confinement::Limits;
-use std::path::Path;
 
-pub(super) fn greeting(identity: &Identity, root: &Path, hands: &Hands, options: &Connect) -> Vec<String> {
-    let mut lines = vec![format!("{} works for {} in {}", identity.name, identity.user, root.display())];
+pub(super) fn greeting(identity: &Identity, hands: &Hands, options: &Connect) -> Vec<String> {
+    let mut lines = vec![format!("{} works for {}", identity.name, identity.works_for())];
     match hands.commands() {
         _ if options.read_only => lines.push("read only: nothing is changed or run here, whoever agrees".to_owned()),
         _ if options.no_exec => lines.push("no commands: none is run here, whoever agrees".to_owned()),

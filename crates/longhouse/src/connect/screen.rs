@@ -41,7 +41,7 @@ pub(super) fn require_terminal() -> Result<()> {
 
 pub(super) async fn run(start: Start<'_>) -> Result<()> {
     let Start { place, options, server, root, state, identity, connection, hands } = start;
-    let greeting = greetings::greeting(&identity, &root, &hands, options);
+    let greeting = greetings::greeting(&identity, &hands, options);
     let one_line = |text: &str| cards::one_line(text);
     let about = About {
         name: one_line(&identity.name),

@@ -75,7 +75,15 @@ fn find(options: &UndoCall) -> Result<PathBuf> {
     };
     let is_plain = options.call.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let found = folders.into_iter().find(|folder| is_plain && keeps(folder));
-    found.context("no node of this machine keeps anything for that call: it changed nothing, or too long ago")
+    found.with_context(|| match &options.state_dir {
+        Some(given) => format!(
+            "nothing is kept for that call in {}: it changed nothing, or too long ago, or its node has another --state-dir",
+            given.display()
+        ),
+        None => "no node in the usual place keeps anything for that call: it changed nothing, or too long ago, or its node was \
+                 started with --state-dir, which `undo` then needs, too"
+            .to_owned(),
+    })
 }
 
 /// What the node that runs says; none if none does.

@@ -302,6 +302,35 @@ fn a_folder_that_would_be_refused_is_refused_before_the_machine_is_on_anybodys_l
 }
 
 #[test]
+fn a_node_is_not_started_with_the_token_name_or_project_of_another() {
+    let (scene, server) = Scene::new(None);
+    let node = scene.connect(&[]);
+    let greeted = "desk works for usr_owner in project alpha (prj_";
+    until("the node says for whom it works", &scene, || scene.said().contains(greeted) && scene.is_online());
+    drop(node);
+    server.cli(&["user", "add", "bob"]);
+    let bobs = scene.folder.path().join("token of bob");
+    std::fs::write(&bobs, server.cli(&["token", "create", "--user", "bob"])).unwrap();
+    let other_project = json!({"name": "beta"});
+    assert_eq!(server.post(&scene.token, "/my/projects", &other_project).unwrap().0, 201);
+    let own = scene.folder.path().join("token");
+    for (token, project, name, expected) in [
+        (&bobs, "alpha", "desk", "take another --state-dir for usr_bob"),
+        (&own, "beta", "desk", "take another --state-dir for project beta"),
+        (&own, "alpha", "other", "take another --state-dir for the name other"),
+    ] {
+        let mut command = Command::new(LONGHOUSE);
+        command.args(["connect", "--server", &format!("http://{}", scene.address), "--project", project]);
+        command.args(["--name", name, "--token-file"]).arg(token).arg("--root").arg(scene.root());
+        let refused = command.arg("--state-dir").arg(scene.folder.path().join("state")).output().unwrap();
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && told.contains(expected) && told.contains("usr_owner"), "{told}");
+    }
+    assert_eq!(scene.door().get("/nodes").unwrap()["items"].as_array().unwrap().len(), 1);
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
 fn beside_its_server_a_node_finds_the_address_by_itself() {
     let (scene, server) = Scene::new(None);
     let mut command = Command::new(LONGHOUSE);
@@ -391,6 +420,36 @@ fn what_a_call_replaced_can_be_put_back_while_the_node_runs_and_when_it_does_not
     assert!(undo(&third).status.success());
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine again");
     assert!(!undo("../../a").status.success());
+    let elsewhere = String::from_utf8_lossy(&undo("call_elsewhere").stderr).into_owned();
+    assert!(elsewhere.contains("or its node has another --state-dir"), "{elsewhere}");
+    let mut command = Command::new(LONGHOUSE);
+    let usual = command.args(["undo", &third]).env("XDG_STATE_HOME", scene.folder.path()).output().unwrap();
+    let usual = String::from_utf8_lossy(&usual.stderr).into_owned();
+    assert!(usual.contains("started with --state-dir, which `undo` then needs"), "{usual}");
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
+fn a_chat_that_waits_says_how_to_answer() {
+    let (scene, server) = Scene::new(None);
+    let node = scene.connect(&[]);
+    until("the node is there", &scene, || scene.is_online());
+    let data = scene.folder.path().join("data");
+    let log = scene.folder.path().join("chat.log");
+    let mut chat = Command::new(LONGHOUSE);
+    chat.args(["chat", "-p", "alpha", r#"call tool_write_file {"path": "new.md", "content": "hello"}"#, "--data-dir"]);
+    chat.arg(&data).stdin(Stdio::null()).stdout(Stdio::null()).stderr(std::fs::File::create(&log).unwrap());
+    let mut chat = Node(chat.spawn().unwrap());
+    let answer = || {
+        let said = std::fs::read_to_string(&log).unwrap();
+        let (_, command) = said.split_once("your decision: `longhouse ")?;
+        command.split_once('`').map(|(command, _)| command.to_owned())
+    };
+    until("it says how", &scene, || answer().is_some());
+    ok(&data, &answer().unwrap().split(' ').collect::<Vec<_>>());
+    assert!(chat.0.wait().unwrap().success());
+    assert_eq!(lines(&scene.root().join("new.md")), ["hello"]);
+    drop(node);
     assert_eq!(server.terminate(), Some(0));
 }
 

@@ -92,7 +92,7 @@ fn watch(
     let execution_time = begun.elapsed().as_secs_f64();
     let ended = |output: Option<Output>| output.map(|output| output.end()).unwrap_or_default();
     let ((stdout, out_cut), (stderr, err_cut)) = (ended(outputs.0), ended(outputs.1));
-    let confinement = match Report::read(&run.report())? {
+    let confinement = match Report::read(&run.report(), &stderr)? {
         Report::Confined(confinement) => Some(confinement),
         Report::NotStarted(why) => {
             return Err(Error::Io { doing: "starting the program", source: std::io::Error::other(why) });

@@ -190,3 +190,22 @@ async fn nobody_is_asked_where_commands_are_off_or_nothing_can_be_put_down() {
     disk.has_room_again();
     assert_eq!(asked_about(&write), Ok(true));
 }
+
+#[tokio::test]
+async fn nothing_is_kept_of_a_change_that_could_not_be_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let house = Asking::default();
+    let daemon = daemon(&folder, &house, |_| {});
+    let (file, kept) = (folder.path().join("work/a"), folder.path().join("state/undo"));
+    std::fs::write(&file, "old").unwrap();
+    let write = house.open_calls().await.unwrap().remove(0);
+    let disk = daemon.hands.with_journal(|journal| {
+        journal.intent(&write.id, write.attempt, &write.tool, 0).unwrap();
+        FullDisk::under(journal)
+    });
+    let outcome = daemon.hands.make(&write, start_of_time());
+    assert_eq!(outcome.result["error"]["code"], "JOURNAL_STOPPED");
+    assert_eq!(std::fs::read_dir(&kept).unwrap().count(), 0);
+    disk.has_room_again();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
+}

@@ -2,11 +2,16 @@
 //!
 //! Where the kernel cannot confine, every test here fails and says why: nothing is passed over.
 
-use super::scenes::{CANARY, Scene};
+use super::scenes::{CANARY, NOW_MS, Scene};
+use domain::times::Timestamp;
 use node::commands::{Executed, Launcher, RunCommand, Runner};
 use node::confinement::Limits;
-use std::io::Read;
-use std::net::TcpListener;
+use node::{Hands, Identity, Setup, Vetoes};
+use rustix::fd::{AsFd, AsRawFd};
+use rustix::io::FdFlags;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -37,6 +42,53 @@ fn shell(scene: &Scene, script: &str) -> Executed {
 /// The same without confinement.
 fn unconfined(scene: &Scene, script: &str) -> bool {
     Command::new("bash").args(["-c", script]).current_dir(scene.root()).status().unwrap().success()
+}
+
+/// Passed on to whatever is started, as by a shell's `exec 7>>file`.
+fn inherited(handle: &impl AsFd) -> i32 {
+    rustix::io::fcntl_setfd(handle, FdFlags::empty()).unwrap();
+    handle.as_fd().as_raw_fd()
+}
+
+#[test]
+fn what_the_node_was_started_with_is_not_passed_on_to_commands() {
+    let scene = Scene::new();
+    let secret = scene.outside().join("file");
+    let (open_file, log) = (File::open(&secret).unwrap(), scene.folder.path().join("log"));
+    let open_log = File::options().append(true).create(true).open(&log).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (mut accepted, _) = listener.accept().unwrap();
+    let numbers = (inherited(&open_file), inherited(&open_log), inherited(&connection));
+    let use_all = |word: &str| {
+        let (file, log, connection) = numbers;
+        format!("cat <&{file}; echo {word} >&{log}; echo {word} >&{connection}; true")
+    };
+
+    assert!(unconfined(&scene, &use_all("free")));
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "free\n");
+    let mut heard = [0; 5];
+    accepted.read_exact(&mut heard).unwrap();
+    assert_eq!(&heard, b"free\n");
+    (&open_file).rewind().unwrap();
+
+    let executed = shell(&scene, &use_all("confined"));
+    assert!(executed.success && executed.stdout.is_empty(), "{executed:?}");
+    assert_eq!(executed.stderr.matches("Bad file descriptor").count(), 3, "{}", executed.stderr);
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "free\n");
+    drop(connection);
+    let mut rest = String::new();
+    accepted.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "");
+    // `ls` itself opens the fourth.
+    let open = shell(&scene, "ls /proc/self/fd | wc -l").stdout;
+    assert_eq!(open.trim(), "4");
+
+    // The same for everything that the node starts.
+    node::confinement::keep_handles_from_programs().unwrap();
+    for handle in [&open_file, &open_log] {
+        assert_eq!(rustix::io::fcntl_getfd(handle).unwrap(), FdFlags::CLOEXEC);
+    }
 }
 
 #[test]
@@ -395,6 +447,11 @@ fn commands_are_off_where_the_helper_does_not_confine() {
     let missing = Launcher { program: scene.root().join("missing"), arguments: Vec::new() };
     let open = |launcher| Runner::open(scene.files.root(), &scene.state, launcher, Limits::default());
     assert_eq!(open(idle).err().unwrap().code(), "COMMANDS_OFF");
+    // It cannot write its report, and says why.
+    let script = "echo 'No space left on device' >&2; exit 125";
+    let full = Launcher { program: PathBuf::from("/bin/sh"), arguments: vec!["-c".into(), script.into()] };
+    let why = open(full).err().unwrap().to_string();
+    assert!(why.ends_with("No space left on device"), "{why}");
     assert!(open(missing).is_err());
     let root = node::Root::open(scene.folder.path()).unwrap();
     let inside = Runner::open(&root, &scene.state, launcher(), Limits::default());
@@ -402,14 +459,31 @@ fn commands_are_off_where_the_helper_does_not_confine() {
 }
 
 #[test]
+fn commands_are_tried_when_what_a_crash_left_is_gone() {
+    let scene = Scene::new();
+    let left = scene.state.path().join("undo/call_1.kept");
+    std::fs::create_dir(left.parent().unwrap()).unwrap();
+    std::fs::write(&left, "half a copy").unwrap();
+    let script = format!("if test -e '{}'; then echo in the way; else echo gone; fi >&2; exit 125", left.display());
+    let launcher = Launcher { program: PathBuf::from("/bin/sh"), arguments: vec!["-c".into(), script.into()] };
+    let (root, state) = (scene.root(), &scene.state);
+    let (identity, vetoes, now) = (Identity::of_nobody(), Vetoes::default(), Timestamp::from_ms(NOW_MS));
+    let hands = Hands::open(Setup { root: &root, state, launcher: Some(launcher), identity, vetoes, now }).unwrap();
+    let why = hands.commands().unwrap_err();
+    assert!(why.ends_with("gone"), "{why}");
+}
+
+#[test]
 fn a_helper_without_an_order_starts_nothing() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_longhouse-confined"))
         .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(125));
-    let mut said = String::new();
+    let (mut said, mut why) = (String::new(), String::new());
     child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
-    assert_eq!(said, "");
+    child.stderr.take().unwrap().read_to_string(&mut why).unwrap();
+    assert_eq!((said.as_str(), why.as_str()), ("", "the order is not one"));
 }

@@ -67,6 +67,27 @@ fn what_somebody_changed_since_is_not_overwritten() {
 }
 
 #[test]
+fn what_cannot_be_kept_whole_leaves_nothing_behind() {
+    let scene = Scene::new();
+    let file = scene.put("file", &"old".repeat(100_000));
+    let mut undo = Undo::open(&scene.state, NOW_MS).unwrap();
+    let kept = scene.state.path().join("undo");
+    // No room for the copy, and none for its description.
+    for (name, doing) in [("call_1.kept", "writing the copy"), ("call_1.new", "writing the state directory")] {
+        std::os::unix::fs::symlink("/dev/full", kept.join(name)).unwrap();
+        let change = scene.files.prepare_write(&writing("file", "new")).unwrap();
+        let refused = undo.keep("call_1", &change, NOW_MS).unwrap_err().to_string();
+        assert!(refused.starts_with(doing) && refused.contains("No space left"), "{name}: {refused}");
+        assert_eq!(std::fs::read_dir(&kept).unwrap().count(), 0, "{name}");
+    }
+    // Somebody writes to the file meanwhile.
+    let change = scene.files.prepare_write(&writing("file", "new")).unwrap();
+    std::fs::write(&file, "theirs").unwrap();
+    assert_eq!(undo.keep("call_1", &change, NOW_MS).unwrap_err().code(), "STALE_BASE");
+    assert_eq!((std::fs::read_dir(&kept).unwrap().count(), undo.calls().count()), (0, 0));
+}
+
+#[test]
 fn a_crash_at_any_step_leaves_something_that_can_be_undone_or_is_nothing() {
     let scene = Scene::new();
     scene.put("file", "old");

@@ -94,6 +94,13 @@ impl<'c> Room<'c> {
         timeout(ANSWER_LATEST, self.client.call(&self.actor, method, path, body)).await.map_err(|_| Lost)?
     }
 
+    /// The questions of this session that wait for an answer of whoever talks.
+    pub(super) async fn waiting_approvals(&self) -> Result<Vec<String>> {
+        let answer = self.ask(Method::GET, &path(&["my", "approvals"], &[("status", Some("pending"))]), None).await?;
+        let asked = answer["items"].as_array().into_iter().flatten();
+        Ok(asked.filter(|asked| asked["session"] == self.session.as_str()).map(|asked| cell(&asked["id"])).collect())
+    }
+
     async fn agents(&self) -> Result<Vec<Value>> {
         let mut answer = self.ask(Method::GET, &path(&["my", "projects", &self.project, "agents"], &[]), None).await?;
         match answer["items"].take() {

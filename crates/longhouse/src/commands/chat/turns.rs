@@ -132,11 +132,24 @@ impl<'t, 'c> Turn<'t, 'c> {
                 self.screen.answer(delta);
             }
             "MESSAGE_COMPLETED" => self.catch_up(event["number"].as_u64().unwrap_or(u64::MAX)).await?,
-            "TASK_WAITING" => self.screen.note("it waits for somebody's decision; /stop ends it"),
+            "TASK_WAITING" => {
+                let waits_for = self.waits_for().await;
+                self.screen.note(&waits_for);
+            }
             "TASK_COMPLETED" | "TASK_FAILED" | "TASK_CANCELLED" => return Ok(Some(event.clone())),
             _ => {}
         }
         Ok(None)
+    }
+
+    /// What is to be decided, and how, if whoever talks is asked; somebody else may be.
+    async fn waits_for(&self) -> String {
+        let asked = self.room.waiting_approvals().await.unwrap_or_default();
+        if asked.is_empty() {
+            return "it waits for somebody's decision (`longhouse approvals list` has yours); /stop ends it".to_owned();
+        }
+        let commands: Vec<String> = asked.iter().map(|id| format!("`longhouse approvals approve {id}`")).collect();
+        format!("it waits for your decision: {} (or `reject`) in another terminal; /stop ends it", commands.join(", "))
     }
 
     /// Whether it has ended meanwhile.
