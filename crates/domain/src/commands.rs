@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub const ARGUMENTS_MOST: usize = 1_000;
 /// Of a program's name and all its arguments.
 pub const COMMAND_LARGEST_BYTES: usize = 128 * 1024;
-/// More words than any wrapper is given programs.
+/// More programs than any wrapper is given. What has more is refused: a word that nobody looked up would pass by its name.
 const FILES_MOST: usize = 64;
 const PROGRAM_LONGEST_BYTES: usize = paths::PATH_LONGEST_BYTES;
 
@@ -72,15 +72,16 @@ impl DeniedCommands {
     }
 }
 
-/// The files that words behind a wrapper mean, as far as `find` knows them. What is found may be a wrapper itself.
+/// The files that words behind a wrapper mean, as far as `find` knows them. What is found may be a wrapper itself. A command
+/// with more of them than are looked at is refused.
 pub fn files_behind(
     program: &str,
     args: &[String],
     mut find: impl FnMut(&str) -> Option<String>,
-) -> BTreeMap<String, String> {
+) -> Result<BTreeMap<String, String>> {
     let mut files = BTreeMap::new();
-    let walked = walk(program, args, |place, word, rest| {
-        let found = if files.len() < FILES_MOST { find(word) } else { None };
+    walk(program, args, |place, word, rest| {
+        let found = find(word);
         let names = [Some(word), found.as_deref()];
         let started = |name: &str| wrappers::started_by(&base_name(name), rest).unwrap_or_default();
         let places = names.into_iter().flatten().flat_map(started).collect();
@@ -88,10 +89,9 @@ pub fn files_behind(
         if let Some(found) = found.filter(|_| place > 0) {
             files.insert(word.to_owned(), found);
         }
-        Ok(places)
-    });
-    // Nothing is refused here.
-    walked.map_or_else(|_| BTreeMap::new(), |()| files)
+        if files.len() > FILES_MOST { Err(too_many()) } else { Ok(places) }
+    })?;
+    Ok(files)
 }
 
 /// Visits a program and all that it may start, by wrappers within wrappers. `visit` tells where behind a word others may stand.
@@ -137,6 +137,12 @@ fn is_device(word: &str) -> bool {
 fn denied(listed: &str, why: Why) -> Refusal {
     let message = format!("`{listed}` is never run here, whoever approves: {}", why.as_sentence());
     Refusal::new(Code::CommandDenied, message).with("program", listed).with("field", "program")
+}
+
+fn too_many() -> Refusal {
+    let message =
+        format!("a command that may start more than {FILES_MOST} other programs is never run here, whoever approves");
+    Refusal::new(Code::CommandDenied, message).with("field", "args")
 }
 
 /// What a shell would read something into has no place in the name of a program.

@@ -10,9 +10,13 @@ use crate::times::Timestamp;
 use data_encoding::HEXLOWER;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 
 /// Nothing else that is ever hashed begins like this. A change of the form below needs another word.
-const DOMAIN: &str = "longhouse tool call 3";
+const DOMAIN: &str = "longhouse tool call 4";
+
+/// Of a call that is no command, or that nobody could look at.
+pub const NOTHING_STARTED: &BTreeMap<String, String> = &BTreeMap::new();
 
 /// All that was shown to whoever decides.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,6 +36,8 @@ pub struct Plan<'a> {
     pub arguments: &'a Value,
     /// Where the node found the program; none if it is no command, or nobody could look.
     pub program: Option<&'a str>,
+    /// The files that words behind a wrapper mean.
+    pub starts: &'a BTreeMap<String, String>,
     pub cwd: Option<&'a str>,
     /// The names of what its environment would have, in any order.
     pub environment: &'a [String],
@@ -62,6 +68,11 @@ pub fn digest(shown: &Shown<'_>) -> String {
     form.text(&plan.schema_version.to_string());
     form.value(plan.arguments);
     form.optional(plan.program);
+    form.count(b'o', plan.starts.len());
+    for (word, file) in plan.starts {
+        form.text(word);
+        form.text(file);
+    }
     form.optional(plan.cwd);
     let mut names: Vec<&String> = plan.environment.iter().collect();
     names.sort();

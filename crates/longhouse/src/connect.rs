@@ -8,6 +8,7 @@ mod kept;
 mod lines;
 mod listening;
 mod screen;
+mod states;
 mod undoing;
 
 pub(crate) use lines::object;
@@ -25,7 +26,6 @@ use listening::{Listener, Pauses};
 use node::commands::Launcher;
 use node::{Daemon, Hands, News, Root, Setup, StateDirectory, Vetoes};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ pub(crate) async fn run(place: &Place, options: &Connect) -> Result<ExitCode> {
     }
     let server = server_of(place).await;
     let root = options.root.canonicalize().with_context(|| format!("there is no folder {}", options.root.display()))?;
-    let state = state_dir(options, &server, &root)?;
+    let state = states::state_dir(place, options, &root)?;
     // Before anything is made there.
     Root::open(&root)?.require_outside(&state)?;
     let state = StateDirectory::open(&state)?;
@@ -165,25 +165,6 @@ fn open_hands(options: &Connect, root: &Path, state: &StateDirectory) -> Result<
     let vetoes = Vetoes { read_only, no_exec, allow_network };
     let identity = node::Identity::of_nobody();
     Ok(Hands::open(Setup { root, state, launcher, identity, vetoes, now: now() })?)
-}
-
-/// A folder of its own for each server, project and root, so that one machine can have several.
-fn state_dir(options: &Connect, server: &str, root: &Path) -> Result<PathBuf> {
-    if let Some(given) = &options.state_dir {
-        return Ok(given.clone());
-    }
-    let wanted = options.project.as_deref().or(options.workspace.as_deref()).unwrap_or_default();
-    let named = format!("{server}\n{wanted}\n{}", root.display());
-    let hash = data_encoding::HEXLOWER.encode(&Sha256::digest(named.as_bytes())[..8]);
-    Ok(states()?.join(hash))
-}
-
-/// Where the nodes of this person keep what is theirs.
-fn states() -> Result<PathBuf> {
-    let home = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let states = home("XDG_STATE_HOME").or_else(|| home("HOME").map(|home| home.join(".local/state")));
-    let states = states.context("say where to keep its key with --state-dir: there is no home directory")?;
-    Ok(states.join("longhouse/nodes"))
 }
 
 /// A house that is away for a moment is waited for; one that says no is not.

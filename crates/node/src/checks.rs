@@ -5,7 +5,7 @@ use crate::Fault;
 use crate::journal::Effect;
 use crate::undo::check_name;
 use domain::commands::DeniedCommands;
-use domain::digests::{Parties, Plan, Shown, digest};
+use domain::digests::{NOTHING_STARTED, Parties, Plan, Shown, digest};
 use domain::ids::{AgentId, ProjectId, SessionId, UserId};
 use domain::node_tools::{NodeRequest, NodeTool, SCHEMA_VERSION};
 use domain::rules::ApprovalRules;
@@ -124,6 +124,7 @@ fn check_digest(call: &ToolCall, tool: NodeTool, now: Timestamp) -> Result<(), F
             schema_version: SCHEMA_VERSION,
             arguments: &call.params,
             program: preview.and_then(|preview| preview.program.as_deref()),
+            starts: preview.map_or(NOTHING_STARTED, |preview| &preview.starts),
             cwd: preview.and_then(|preview| preview.cwd.as_deref()),
             environment: preview.map_or(&[], |preview| preview.environment.as_slice()),
             base_sha256: preview.and_then(|preview| preview.base_sha256.as_deref()),

@@ -4,10 +4,10 @@
 use crate::Fault;
 use crate::hands::{Hands, Outcome, Question};
 use crate::houses::{House, HouseError};
-use crate::journal::Step;
+use crate::journal::{Call, Step};
 use domain::times::Timestamp;
 use protocol::tool_calls::{AcceptCall, CallResult, ToolCall};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub enum News {
         outcome: Outcome,
     },
     Trouble(String),
-    /// The house lists a call no longer that is in hand here.
+    /// The house is done with a call that is in hand here.
     MovedOn(String),
     /// Nothing is done here, and why; or it is again.
     Stopped(Option<String>),
@@ -48,8 +48,8 @@ type Ask = Box<dyn Fn(&Question) -> bool + Send + Sync>;
 pub struct Daemon<H> {
     house: H,
     hands: Hands,
-    /// Calls that somebody in this process is at.
-    in_hand: Mutex<HashSet<String>>,
+    /// Calls that somebody in this process is at, each with its project.
+    in_hand: Mutex<HashMap<String, String>>,
     rung: Notify,
     /// Whether it was told that nothing is done here.
     told_of_stop: AtomicBool,
@@ -109,14 +109,10 @@ impl<H: House> Daemon<H> {
     /// Asks what there is, and sets about all of it.
     pub async fn look(self: &Arc<Self>) -> Result<(), HouseError> {
         self.mend().await;
-        let in_hand = self.in_hand();
-        let open = self.house.open_calls().await?;
-        // What was in hand before the house was asked, and what it does not know of then.
-        for id in in_hand.into_iter().filter(|id| open.iter().all(|call| call.id != *id)) {
-            (self.tell)(News::MovedOn(id));
-        }
-        for call in open {
-            if self.take(&call.id) {
+        let mut unlisted = self.in_hand();
+        for call in self.house.open_calls().await? {
+            unlisted.remove(&call.id);
+            if self.take(&call) {
                 let daemon = self.clone();
                 tokio::spawn(async move {
                     let id = call.id.clone();
@@ -129,7 +125,24 @@ impl<H: House> Daemon<H> {
                 });
             }
         }
+        self.look_after(unlisted).await;
         Ok(())
+    }
+
+    /// Calls that were in hand before the house was asked, and that it did not list: it may be done with them, or its list was
+    /// full.
+    async fn look_after(&self, unlisted: HashMap<String, String>) {
+        for (call, project) in unlisted {
+            let is_over = match self.house.status_of(&project, &call).await {
+                Ok(status) => !is_for_a_node(&status),
+                Err(HouseError::Refused { code, .. }) => code == "TOOL_CALL_NOT_FOUND",
+                // The next look asks again.
+                Err(HouseError::Unreachable(_)) => return,
+            };
+            if is_over {
+                (self.tell)(News::MovedOn(call));
+            }
+        }
     }
 
     /// A journal that could not be written is tried again, and whoever watches hears of both.
@@ -145,12 +158,14 @@ impl<H: House> Daemon<H> {
         }
     }
 
-    fn in_hand(&self) -> HashSet<String> {
+    fn in_hand(&self) -> HashMap<String, String> {
         self.in_hand.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn take(&self, id: &str) -> bool {
-        self.in_hand.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned())
+    /// Whether nobody was at it.
+    fn take(&self, call: &ToolCall) -> bool {
+        let mut in_hand = self.in_hand.lock().unwrap_or_else(PoisonError::into_inner);
+        in_hand.insert(call.id.clone(), call.project.clone()).is_none()
     }
 
     fn let_go(&self, id: &str) {
@@ -176,7 +191,7 @@ impl<H: House> Daemon<H> {
 
     /// A call that nobody has begun: made sure of, put down, asked for, done, told.
     async fn begin(self: &Arc<Self>, call: ToolCall) -> Result<(), HouseError> {
-        if self.hands.known(&call).is_some_and(|known| known.has_begun()) {
+        if self.known(&call).await?.is_some_and(|known| known.has_begun()) {
             return self.own_up(call).await;
         }
         let (daemon, asked) = (self.clone(), call.clone());
@@ -202,12 +217,12 @@ impl<H: House> Daemon<H> {
     }
 
     /// The house says yes.
-    async fn accepted(&self, call: &ToolCall) -> Result<(), HouseError> {
+    async fn accepted(self: &Arc<Self>, call: &ToolCall) -> Result<(), HouseError> {
         let digest = call.digest.clone().unwrap_or_default();
         let asked = AcceptCall { attempt: call.attempt, digest, started: false };
         let answer = self.house.accept(call, &asked).await;
         if answer.as_ref().is_err_and(HouseError::is_final) {
-            self.hands.told(call, (self.clock)());
+            self.put_down_as_told(call).await?;
         }
         answer
     }
@@ -215,8 +230,7 @@ impl<H: House> Daemon<H> {
     fn may_be_done(&self, call: &ToolCall) -> Result<(), Fault> {
         let Some(ask) = &self.ask else { return Ok(()) };
         // Nobody is asked about what is not done anyway, nor for longer than a decision holds.
-        self.hands.check(call, (self.clock)())?;
-        match self.hands.question(call, (self.clock)()) {
+        match self.hands.question(call, (self.clock)())? {
             Some(question) if !ask(&question) => Err(Fault { code: "FORBIDDEN", message: NOBODY_SAID_YES.to_owned() }),
             _ => Ok(()),
         }
@@ -237,7 +251,7 @@ impl<H: House> Daemon<H> {
     /// A call that the house has said yes to, and whose end it does not know.
     async fn go_on(self: &Arc<Self>, call: ToolCall) -> Result<(), HouseError> {
         let listed_at = (self.clock)();
-        let known = self.hands.known(&call).filter(|known| known.attempt == call.attempt);
+        let known = self.known(&call).await?.filter(|known| known.attempt == call.attempt);
         match known.map(|known| known.step) {
             Some(Step::Intended) => {
                 let (daemon, asked) = (self.clone(), call.clone());
@@ -262,7 +276,7 @@ impl<H: House> Daemon<H> {
         }
     }
 
-    async fn report(&self, call: &ToolCall, outcome: Outcome) -> Result<(), HouseError> {
+    async fn report(self: &Arc<Self>, call: &ToolCall, outcome: Outcome) -> Result<(), HouseError> {
         (self.tell)(News::Ended { call: call.clone(), outcome: outcome.clone() });
         let size = serde_json::to_vec(&outcome.result).map_or(usize::MAX, |text| text.len());
         let outcome = if size > RESULT_LARGEST_BYTES { Outcome::too_large() } else { outcome };
@@ -282,13 +296,28 @@ impl<H: House> Daemon<H> {
         }
         // What the house does not want any more need not be told again either.
         if told.as_ref().map_or_else(HouseError::is_final, |()| true) {
-            self.hands.told(call, (self.clock)());
+            self.put_down_as_told(call).await?;
         }
         told
     }
+
+    async fn known(self: &Arc<Self>, call: &ToolCall) -> Result<Option<Call>, HouseError> {
+        let (daemon, id) = (self.clone(), call.id.clone());
+        blocking(move || daemon.hands.known(&id)).await
+    }
+
+    async fn put_down_as_told(self: &Arc<Self>, call: &ToolCall) -> Result<(), HouseError> {
+        let (daemon, id, attempt) = (self.clone(), call.id.clone(), call.attempt);
+        blocking(move || daemon.hands.told(&id, attempt, (daemon.clock)())).await
+    }
 }
 
-/// Files and programs make a thread wait; that is not to be one that others need.
+/// Whether a node has something to do with a call that is so far.
+fn is_for_a_node(status: &str) -> bool {
+    matches!(status, "proposed" | "dispatched" | "accepted" | "running")
+}
+
+/// Files, programs and whatever the journal's lock is held for make a thread wait; that is not to be one that others need.
 async fn blocking<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> Result<T, HouseError> {
     let done = tokio::task::spawn_blocking(act).await;
     done.map_err(|_| HouseError::Unreachable("something went wrong inside this node; its log says what".to_owned()))

@@ -53,6 +53,8 @@ pub enum Error {
     ProgramNotFound,
     #[error("a program is taken from the system's directories only, never from the root")]
     ProgramRefused,
+    #[error("{0}")]
+    CommandDenied(String),
     #[error("commands are off on this machine: {0}")]
     CommandsOff(String),
     #[error("{doing}: {source}")]
@@ -85,6 +87,7 @@ impl Error {
             Self::ChangedSince => "CHANGED_SINCE",
             Self::ProgramNotFound => "PROGRAM_NOT_FOUND",
             Self::ProgramRefused => "PROGRAM_REFUSED",
+            Self::CommandDenied(_) => "COMMAND_DENIED",
             Self::CommandsOff(_) => "COMMANDS_OFF",
             Self::Io { .. } => "IO_ERROR",
         }

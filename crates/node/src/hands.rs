@@ -8,7 +8,7 @@ use crate::files::{EditFile, ListDirectory, WriteFile, WriteMode};
 use crate::journal::{AfterCrash, Call, Effect, Journal, Step};
 use crate::{Change, Error, Failure, Fault, Files, Mark, Previews, Result, Root, Sha256, StateDirectory, Undo};
 use domain::node_tools::{Mode, NodeRequest};
-use domain::risks::{Known, assess};
+use domain::risks::{Assessment, Known, assess};
 use domain::times::Timestamp;
 use domain::tool_calls::Risk;
 use protocol::messages;
@@ -16,7 +16,8 @@ use protocol::tool_calls::{Preview, ToolCall};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// How a call ended on this machine, in the words of the contract.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,7 +94,10 @@ pub struct Setup<'a> {
 pub struct Hands {
     files: Files,
     runner: std::result::Result<Runner, String>,
+    /// Held while the disk is waited for: nobody takes it on a thread that others need.
     journal: Mutex<Journal>,
+    /// As the journal was left last, for whoever cannot wait.
+    is_stopped: AtomicBool,
     undo: Mutex<Undo>,
     identity: Identity,
     vetoes: Vetoes,
@@ -113,7 +117,8 @@ impl Hands {
         let files = Files::new(root, Mark::open(state)?);
         files.sweep()?;
         let (journal, undo) = (Journal::open(state, now.as_ms())?, Undo::open(state, now.as_ms())?);
-        Ok(Self { files, runner, journal: Mutex::new(journal), undo: Mutex::new(undo), identity, vetoes })
+        let (is_stopped, journal) = (AtomicBool::new(journal.is_stopped()), Mutex::new(journal));
+        Ok(Self { files, runner, journal, is_stopped, undo: Mutex::new(undo), identity, vetoes })
     }
 
     /// The same for another node: one that is opened before it is known to its house learns afterwards who it is.
@@ -127,37 +132,40 @@ impl Hands {
         self.runner.as_ref().map(|runner| (runner.confinement(), runner.limits())).map_err(String::as_str)
     }
 
-    fn journal(&self) -> MutexGuard<'_, Journal> {
-        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    #[cfg(test)]
     pub(crate) fn with_journal<T>(&self, act: impl FnOnce(&mut Journal) -> T) -> T {
-        act(&mut self.journal())
+        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = act(&mut journal);
+        self.is_stopped.store(journal.is_stopped(), Ordering::Relaxed);
+        done
     }
 
-    /// Whether nothing can be put down, as far as is known.
+    /// Whether nothing can be put down, as far as is known. Waits for nobody.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.journal().is_stopped()
+        self.is_stopped.load(Ordering::Relaxed)
     }
 
     /// Goes on with the journal if that is possible again, or says why nothing is done here.
     pub(crate) fn mend(&self, now: Timestamp) -> std::result::Result<(), Fault> {
-        self.journal().mend(now.as_ms()).map_err(|error| Fault::from(&error))
+        self.with_journal(|journal| journal.mend(now.as_ms())).map_err(|error| Fault::from(&error))
     }
 
     /// How far a call came here, if it was ever here.
-    pub(crate) fn known(&self, call: &ToolCall) -> Option<Call> {
-        self.journal().call(&call.id).cloned()
+    pub(crate) fn known(&self, call: &str) -> Option<Call> {
+        self.with_journal(|journal| journal.call(call).cloned())
     }
 
     /// What a call would do, found out without doing it; of what this node would not do, why.
     pub fn preview(&self, call: &ToolCall, now: Timestamp) -> Preview {
-        let would_be_done = self.mend(now).and_then(|()| self.would_do(call));
-        would_be_done.and_then(|()| self.look(call)).unwrap_or_else(|fault| {
+        self.find(call, now).unwrap_or_else(|fault| {
             let refusal = messages::Failure { code: fault.code.to_owned(), message: fault.message };
             Preview { refusal: Some(refusal), ..Preview::default() }
         })
+    }
+
+    fn find(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<Preview, Fault> {
+        self.mend(now)?;
+        self.would_do(call)?;
+        self.look(call)
     }
 
     /// What was ruled out when it was started: nobody need be asked about it.
@@ -200,38 +208,40 @@ impl Hands {
     }
 
     /// What a person at this machine is to be asked about a call: none for a look. By this node's own judgement, of what it
-    /// finds itself; the server has no say in it.
-    pub(crate) fn question(&self, call: &ToolCall, now: Timestamp) -> Option<Question> {
-        let found = self.preview(call, now);
-        let known = Known { exists: found.exists, resolved: found.path.as_deref(), ..Known::default() };
-        let (risk, reasons) = match checks::request_of(call) {
-            Ok(request) => {
-                let assessment = assess(&request, known);
-                (assessment.risk, assessment.reasons)
-            }
-            Err(fault) => (Risk::High, vec![fault.message]),
-        };
-        (risk != Risk::Low).then(|| Question { call: call.clone(), found, risk, reasons })
+    /// finds itself; the server has no say in it. An error is what it would refuse, whatever they say.
+    pub(crate) fn question(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<Option<Question>, Fault> {
+        self.check(call, now)?;
+        self.question_about(call, now)
     }
 
-    /// What this node does not do, whatever is there.
-    pub(crate) fn check(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<NodeRequest, Fault> {
-        checks::check(call, &self.identity, self.vetoes, now)
+    /// The same of a call that was checked.
+    pub(crate) fn question_about(
+        &self,
+        call: &ToolCall,
+        now: Timestamp,
+    ) -> std::result::Result<Option<Question>, Fault> {
+        let found = self.find(call, now)?;
+        let known = Known { exists: found.exists, resolved: found.path.as_deref(), ..Known::default() };
+        let Assessment { risk, reasons } = assess(&checks::request_of(call)?, known);
+        Ok((risk != Risk::Low).then(|| Question { call: call.clone(), found, risk, reasons }))
+    }
+
+    /// What this node does not do, as things are now.
+    fn check(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<(), Fault> {
+        let request = checks::check(call, &self.identity, self.vetoes, now)?;
+        self.require_commands(&request)?;
+        self.is_as_shown(call, &request)
     }
 
     /// The same checks once more, for a call that is gone on with.
     pub(crate) fn check_again(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<(), Outcome> {
-        let checked = self.check(call, now).and_then(|request| self.is_as_shown(call, &request));
-        checked.map_err(|fault| Outcome::broke_off(&fault.message))
+        self.check(call, now).map_err(|fault| Outcome::broke_off(&fault.message))
     }
 
     /// Makes sure of a call and puts down that it is about to be made; what this node does not do is refused here.
     pub(crate) fn intend(&self, call: &ToolCall, now: Timestamp) -> std::result::Result<(), Outcome> {
-        let refused = |fault: Fault| Outcome::refused(fault);
-        let request = self.check(call, now).map_err(refused)?;
-        self.require_commands(&request).map_err(refused)?;
-        self.is_as_shown(call, &request).map_err(refused)?;
-        let intent = self.journal().intent(&call.id, call.attempt, &call.tool, now.as_ms());
+        self.check(call, now).map_err(Outcome::refused)?;
+        let intent = self.with_journal(|journal| journal.intent(&call.id, call.attempt, &call.tool, now.as_ms()));
         intent.map_err(|error| Outcome::refused(Fault::from(&error)))
     }
 
@@ -276,7 +286,8 @@ impl Hands {
             Err(error) => return self.after_crash(call, now).unwrap_or_else(|| failure(Fault::from(&error))),
         };
         let kept = if repeats(call) { None } else { Some(Value::Object(outcome.result.clone())) };
-        if let Err(error) = self.journal().ended(&call.id, call.attempt, kept, now.as_ms()) {
+        let ended = self.with_journal(|journal| journal.ended(&call.id, call.attempt, kept, now.as_ms()));
+        if let Err(error) = ended {
             tracing::error!(%error, call = call.id, "how a call ended could not be put down");
         }
         outcome
@@ -318,7 +329,7 @@ impl Hands {
         now: Timestamp,
         act: impl FnOnce() -> Outcome,
     ) -> Result<Outcome> {
-        self.journal().begun(&call.id, call.attempt, effect, now.as_ms())?;
+        self.with_journal(|journal| journal.begun(&call.id, call.attempt, effect, now.as_ms()))?;
         Ok(act())
     }
 
@@ -347,7 +358,7 @@ impl Hands {
 
     /// What can be said of a call that was under way when this node stopped; none if it had not begun.
     pub(crate) fn after_crash(&self, call: &ToolCall, now: Timestamp) -> Option<Outcome> {
-        let known = self.known(call).filter(|known| known.attempt == call.attempt)?;
+        let known = self.known(&call.id).filter(|known| known.attempt == call.attempt)?;
         match known.step {
             Step::Intended => None,
             Step::Ended | Step::Told => Some(match known.result {
@@ -392,9 +403,9 @@ impl Hands {
     }
 
     /// The server knows how it ended, or no longer wants it.
-    pub(crate) fn told(&self, call: &ToolCall, now: Timestamp) {
-        if let Err(error) = self.journal().told(&call.id, call.attempt, now.as_ms()) {
-            tracing::debug!(%error, call = call.id, "a call was told of before");
+    pub(crate) fn told(&self, call: &str, attempt: u64, now: Timestamp) {
+        if let Err(error) = self.with_journal(|journal| journal.told(call, attempt, now.as_ms())) {
+            tracing::debug!(%error, call, "a call was told of before");
         }
     }
 }

@@ -22,8 +22,11 @@ impl HouseError {
 }
 
 pub trait House: Send + Sync + 'static {
-    /// What this node has to look at.
+    /// What this node has to look at: as much of it as the house tells at once.
     fn open_calls(&self) -> impl Future<Output = Result<Vec<ToolCall>, HouseError>> + Send;
+
+    /// How far one call is.
+    fn status_of(&self, project: &str, call: &str) -> impl Future<Output = Result<String, HouseError>> + Send;
 
     fn preview(&self, call: &ToolCall, preview: &Preview) -> impl Future<Output = Result<(), HouseError>> + Send;
 

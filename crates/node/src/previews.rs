@@ -109,6 +109,7 @@ impl<'a> Previews<'a> {
         let folder = self.files.directory(cwd)?;
         let by_handle = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
         let starts = files_behind(&request.program, &request.args, |word| programs.behind(word, &by_handle));
+        let starts = starts.map_err(|refusal| Error::CommandDenied(refusal.message))?;
         let program = program.path.to_str().ok_or(Error::ProgramRefused)?.to_owned();
         let cwd = self.files.root().relative(cwd)?;
         Ok(CommandPreview { program, starts, args: request.args.clone(), cwd, environment: environment_names() })

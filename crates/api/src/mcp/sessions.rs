@@ -13,7 +13,7 @@ use service::standing::Standing;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 const MOST: usize = 2_000;
@@ -23,7 +23,6 @@ const IDLE: Duration = Duration::from_secs(30 * 60);
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// A client that was cut off comes back sooner, to hear on another stream what it missed.
 const LEFT_AFTER: Duration = Duration::from_secs(15);
-const LEFT_LOOKED_AT_EVERY: Duration = Duration::from_secs(5);
 
 /// What the SDK keeps its sessions in.
 pub(super) fn manager() -> LocalSessionManager {
@@ -57,11 +56,34 @@ impl Owner {
 
 struct Session {
     owner: Owner,
+    /// Whoever waits in the session hears of every change, and of its end.
+    used: watch::Sender<Use>,
+    /// Dropped with the session; the one who watches over it then goes.
+    _watched: oneshot::Sender<()>,
+}
+
+/// Whether somebody is in a session, and since when nobody is.
+struct Use {
     last_used: Instant,
     /// Requests and streams under way.
     visits: usize,
-    /// Dropped with the session; the one who watches over it then goes.
-    _watched: oneshot::Sender<()>,
+}
+
+impl Session {
+    fn new(owner: Owner, watched: oneshot::Sender<()>) -> Self {
+        Self { owner, used: watch::Sender::new(Use { last_used: Instant::now(), visits: 0 }), _watched: watched }
+    }
+
+    /// Since when nobody is in it; none while somebody is.
+    fn left_at(&self) -> Option<Instant> {
+        self.used.borrow().left_at()
+    }
+}
+
+impl Use {
+    fn left_at(&self) -> Option<Instant> {
+        (self.visits == 0).then_some(self.last_used)
+    }
 }
 
 pub(super) struct Sessions {
@@ -81,9 +103,7 @@ impl Sessions {
     /// Takes in a session that the SDK has just made, in the place of the user's longest unused one if need be.
     pub(super) async fn open(self: &Arc<Self>, id: &str, asker: &Asker) -> Result<()> {
         let (watched, gone) = oneshot::channel();
-        let owner = Owner::of(asker);
-        let session = Session { owner: owner.clone(), last_used: Instant::now(), visits: 0, _watched: watched };
-        let outcome = self.take_in(id, session);
+        let outcome = self.take_in(id, Session::new(Owner::of(asker), watched));
         match outcome {
             Ok(given_up) => {
                 let standing = Standing::new(&asker.ctx.house, asker.signed_in.clone());
@@ -107,8 +127,8 @@ impl Sessions {
         let theirs = open.iter().filter(|(_, one)| one.owner.caller.user == *user);
         let mut given_up = None;
         if theirs.clone().count() >= MOST_OF_ONE_USER {
-            let unused = theirs.filter(|(_, one)| one.visits == 0).min_by_key(|(_, one)| one.last_used);
-            given_up = unused.map(|(id, _)| id.clone());
+            let unused = theirs.filter_map(|(id, one)| one.left_at().map(|left_at| (left_at, id)));
+            given_up = unused.min().map(|(_, id)| id.clone());
             if given_up.is_none() {
                 let message = format!("you have {MOST_OF_ONE_USER} MCP sessions open, all in use: end one first");
                 return Err(Refusal::new(Code::RateLimited, message));
@@ -125,11 +145,13 @@ impl Sessions {
 
     /// Enters a session, if it is the owner's.
     pub(super) fn visit(self: &Arc<Self>, id: &str, owner: &Owner) -> Option<Visit> {
-        let mut open = self.lock();
-        let session = open.get_mut(id).filter(|session| session.owner.is(owner))?;
-        session.visits += 1;
-        session.last_used = Instant::now();
-        Some(Visit { sessions: self.clone(), id: id.to_owned() })
+        let open = self.lock();
+        let session = open.get(id).filter(|session| session.owner.is(owner))?;
+        session.used.send_modify(|used| {
+            used.visits += 1;
+            used.last_used = Instant::now();
+        });
+        Some(Visit { sessions: self.clone(), id: id.to_owned(), used: session.used.subscribe() })
     }
 
     /// Ends a session when its owner's credential ends, when it is idle, or when the house closes.
@@ -153,12 +175,8 @@ impl Sessions {
     }
 
     fn is_idle(&self, id: &str) -> bool {
-        self.lock().get(id).is_none_or(|session| session.visits == 0 && session.last_used.elapsed() >= IDLE)
-    }
-
-    /// Whether nobody is there who could hear an answer: no request is under way, and no stream open.
-    fn is_left(&self, id: &str) -> bool {
-        self.lock().get(id).is_none_or(|session| session.visits == 0 && session.last_used.elapsed() >= LEFT_AFTER)
+        let is_idle = |session: &Session| session.left_at().is_some_and(|left_at| left_at.elapsed() >= IDLE);
+        self.lock().get(id).is_none_or(is_idle)
     }
 
     async fn end(&self, id: &str) {
@@ -172,27 +190,39 @@ impl Sessions {
 pub(super) struct Visit {
     sessions: Arc<Sessions>,
     id: String,
+    used: watch::Receiver<Use>,
 }
 
 /// Travels beside a request in a session, for what waits there.
 #[derive(Clone)]
-pub(super) struct Presence {
-    sessions: Arc<Sessions>,
-    id: String,
-}
+pub(super) struct Presence(watch::Receiver<Use>);
 
 impl Presence {
-    /// Comes back when the client has gone without a word, or has ended the session.
+    /// Comes back when the client has gone without a word, or has ended the session: nobody is there who could hear an answer,
+    /// for no request is under way and no stream open. Sleeps until somebody comes or goes.
     pub(super) async fn over(&self) {
-        while !self.sessions.is_left(&self.id) {
-            tokio::time::sleep(LEFT_LOOKED_AT_EVERY).await;
+        let mut used = self.0.clone();
+        loop {
+            let left_at = used.borrow_and_update().left_at();
+            let is_left = async {
+                match left_at {
+                    Some(left_at) => tokio::time::sleep_until(left_at + LEFT_AFTER).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                // First: somebody may come back at the last moment.
+                biased;
+                changed = used.changed() => if changed.is_err() { return },
+                () = is_left => return,
+            }
         }
     }
 }
 
 impl Visit {
     pub(super) fn presence(&self) -> Presence {
-        Presence { sessions: self.sessions.clone(), id: self.id.clone() }
+        Presence(self.used.clone())
     }
 
     /// The client has ended the session.
@@ -203,9 +233,11 @@ impl Visit {
 
 impl Drop for Visit {
     fn drop(&mut self) {
-        if let Some(session) = self.sessions.lock().get_mut(&self.id) {
-            session.visits -= 1;
-            session.last_used = Instant::now();
+        if let Some(session) = self.sessions.lock().get(&self.id) {
+            session.used.send_modify(|used| {
+                used.visits -= 1;
+                used.last_used = Instant::now();
+            });
         }
     }
 }
@@ -217,13 +249,14 @@ mod tests {
     use domain::ids::UserId;
     use domain::participants::Participant;
     use domain::roles::Role;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn of(user: usize) -> Session {
         let user = UserId::parse(&format!("usr_u{user}")).unwrap();
         let participant = Participant::of_user(&user);
         let caller = Caller { user, role: Role::Member, participant, credential: Credential::User };
         let owner = Owner { caller: Arc::new(caller), token: None };
-        Session { owner, last_used: Instant::now(), visits: 0, _watched: oneshot::channel().0 }
+        Session::new(owner, oneshot::channel().0)
     }
 
     fn sessions() -> Arc<Sessions> {
@@ -262,6 +295,45 @@ mod tests {
         assert!(begun.elapsed() > 30 * LEFT_AFTER);
         sessions.visit("a", &owner).unwrap().forget();
         assert!(is_over(Duration::from_millis(1)).await.is_ok(), "it has ended the session");
+    }
+
+    /// Waits for a client to go, and counts how often it is looked whether it has.
+    fn waits(presence: Presence) -> (tokio::task::JoinHandle<()>, Arc<AtomicUsize>) {
+        let looks = Arc::new(AtomicUsize::new(0));
+        let counted = looks.clone();
+        let mut over = Box::pin(async move { presence.over().await });
+        let look = std::future::poll_fn(move |cx| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            over.as_mut().poll(cx)
+        });
+        (tokio::spawn(look), looks)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_waits_wakes_when_somebody_comes_or_goes_and_at_no_other_time() {
+        let sessions = sessions();
+        let owner = of(1).owner;
+        sessions.take_in("a", of(1)).unwrap();
+        let asked = sessions.visit("a", &owner).unwrap();
+        let (waiting, looks) = waits(asked.presence());
+        let looked_after = async |time| {
+            tokio::time::sleep(time).await;
+            looks.load(Ordering::Relaxed)
+        };
+        assert_eq!(looked_after(100 * LEFT_AFTER).await, 1, "nothing has changed");
+        drop(asked);
+        assert_eq!(looked_after(LEFT_AFTER / 2).await, 2);
+        assert!(!waiting.is_finished());
+        assert_eq!(looked_after(LEFT_AFTER).await, 3);
+        assert!(waiting.is_finished());
+
+        let asked = sessions.visit("a", &owner).unwrap();
+        let (waiting, _) = waits(asked.presence());
+        tokio::task::yield_now().await;
+        let begun = Instant::now();
+        asked.forget();
+        waiting.await.unwrap();
+        assert_eq!(begun.elapsed(), Duration::ZERO, "the session has ended");
     }
 
     #[tokio::test(start_paused = true)]

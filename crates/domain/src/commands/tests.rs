@@ -190,7 +190,7 @@ fn a_link_behind_a_wrapper_counts_by_the_file_that_it_means() {
         ("env echo box", None),
     ] {
         let (program, args) = words(line);
-        let files = files_behind(&program, &args, find);
+        let files = files_behind(&program, &args, find).unwrap();
         // The program itself is asked about by both its names, as everywhere.
         let found = find(&program).unwrap_or_else(|| program.clone());
         let refused = [&program, &found].into_iter().find_map(|name| denied.check_found(name, &args, &files).err());
@@ -199,11 +199,32 @@ fn a_link_behind_a_wrapper_counts_by_the_file_that_it_means() {
         assert_eq!(denied.check(&program, &args), Ok(()), "by its name it is harmless: {line}");
     }
     let (program, args) = words("env wrap box");
-    let files = files_behind(&program, &args, find);
+    let files = files_behind(&program, &args, find).unwrap();
     let expected = [("box", "/usr/bin/docker"), ("wrap", "/usr/bin/env")];
     assert_eq!(files, expected.map(|(word, file)| (word.to_owned(), file.to_owned())).into());
-    let many: Vec<String> = (0..1_000).map(|number| format!("w{number}")).collect();
-    assert!(files_behind("env", &many, |_| Some("/usr/bin/env".to_owned())).len() <= FILES_MOST);
+}
+
+#[test]
+fn a_command_with_more_programs_than_are_looked_up_is_refused_and_not_let_through() {
+    let find =
+        |word: &str| Some(if word == "./box" { "/usr/bin/docker".to_owned() } else { format!("/usr/bin/{word}") });
+    let denied = DeniedCommands::with_extra(["docker"]);
+    let line = |programs: &[String]| -> Vec<String> {
+        let each = programs.iter().flat_map(|program| ["-exec", program, ";"]);
+        std::iter::once(".").chain(each).map(str::to_owned).collect()
+    };
+    // Wherever the one stands that counts: the order in which they are looked at is nobody's promise.
+    for (others, at) in [(63, 0), (63, 63), (64, 0), (64, 32), (64, 64), (300, 0), (300, 300)] {
+        let mut programs: Vec<String> = (0..others).map(|number| format!("p{number}")).collect();
+        programs.insert(at, "./box".to_owned());
+        let args = line(&programs);
+        let checked = files_behind("find", &args, find).and_then(|files| denied.check_found("find", &args, &files));
+        let refused = checked.unwrap_err();
+        let is_found = refused.details.contains_key("program");
+        assert_eq!((refused.code, is_found), (Code::CommandDenied, others < FILES_MOST), "{others} others, at {at}");
+    }
+    let same = line(&std::iter::repeat_n("ls".to_owned(), 300).collect::<Vec<_>>());
+    assert_eq!(files_behind("find", &same, find).map(|files| files.len()), Ok(1), "one word is one program");
 }
 
 #[test]

@@ -11,6 +11,7 @@ struct Scene {
     schema_version: u32,
     arguments: Value,
     program: Option<String>,
+    starts: BTreeMap<String, String>,
     cwd: Option<String>,
     environment: Vec<String>,
     base_sha256: Option<String>,
@@ -32,6 +33,7 @@ impl Scene {
             schema_version: 1,
             arguments: json!({"program": "ls", "args": ["-l", "ü"], "timeout_s": 30}),
             program: some("/usr/bin/ls"),
+            starts: [("box".to_owned(), "/usr/bin/docker".to_owned())].into(),
             cwd: some("src"),
             environment: vec!["PATH".to_owned(), "HOME".to_owned()],
             base_sha256: None,
@@ -61,6 +63,7 @@ impl Scene {
             schema_version: self.schema_version,
             arguments: &self.arguments,
             program: self.program.as_deref(),
+            starts: &self.starts,
             cwd: self.cwd.as_deref(),
             environment: &self.environment,
             base_sha256: self.base_sha256.as_deref(),
@@ -89,17 +92,22 @@ impl Scene {
             11 => scene.node = other.node,
             12 => scene.policy_epoch = other.policy_epoch,
             13 => scene.network = other.network,
+            14 => scene.starts = other.starts,
             _ => scene.expires_at = other.expires_at,
         }
         scene
     }
 }
 
-const PARTS: usize = 15;
+fn pair(word: &str, file: &str) -> BTreeMap<String, String> {
+    [(word.to_owned(), file.to_owned())].into()
+}
+
+const PARTS: usize = 16;
 
 #[test]
 fn builds_of_any_age_agree_on_this_one() {
-    let golden = "dbdb674d61060cac3c5ea4facde2b2e8d780b1af2567b115523f54d514c6d69c";
+    let golden = "c024fa829bf7961d25c9d198b9fecc1979fed9806dc677cca84ab8e14f616e58";
     assert_eq!(Scene::of_a_command().digest(), golden);
 }
 
@@ -138,6 +146,7 @@ fn what_is_absent_is_not_what_is_empty() {
         (Scene { base_sha256: None, ..scene() }, Scene { base_sha256: empty(), ..scene() }),
         (Scene { session: None, ..scene() }, Scene { session: empty(), ..scene() }),
         (Scene { node: None, ..scene() }, Scene { node: empty(), ..scene() }),
+        (Scene { starts: BTreeMap::new(), ..scene() }, Scene { starts: pair("", ""), ..scene() }),
         (Scene { environment: vec![], ..scene() }, Scene { environment: vec![String::new()], ..scene() }),
     ] {
         assert_ne!(absent.digest(), present.digest());
@@ -172,10 +181,11 @@ fn scene() -> impl Strategy<Value = Scene> {
         prop::collection::vec("[a-c]{0,2}", 0..3),
         optional(),
         any::<bool>(),
+        prop::collection::btree_map("[a-c]{0,2}", "[a-c]{0,2}", 0..3),
     );
     let parties = (text(), optional(), text(), text(), optional());
     (plan, parties, 0..3u64, 0..3i64).prop_map(|(plan, parties, policy_epoch, expires_at)| {
-        let (tool, schema_version, arguments, program, cwd, mut environment, base_sha256, network) = plan;
+        let (tool, schema_version, arguments, program, cwd, mut environment, base_sha256, network, starts) = plan;
         let (project, session, agent, user, node) = parties;
         environment.sort();
         Scene {
@@ -183,6 +193,7 @@ fn scene() -> impl Strategy<Value = Scene> {
             schema_version,
             arguments,
             program,
+            starts,
             cwd,
             environment,
             base_sha256,
@@ -218,8 +229,10 @@ proptest! {
         let split = |at: usize| (text[..at].to_owned(), text[at..].to_owned());
         let ((left, right), (other_left, other_right)) = (split(at(first)), split(at(second)));
         let base = Scene::of_a_command();
-        let pairs: [fn(Scene, String, String) -> Scene; 7] = [
+        let pairs: [fn(Scene, String, String) -> Scene; 9] = [
             |scene, left, right| Scene { program: Some(left), cwd: Some(right), ..scene },
+            |scene, left, right| Scene { starts: pair(&left, &right), ..scene },
+            |scene, left, right| Scene { program: Some(left), starts: pair(&right, "x"), ..scene },
             |scene, left, right| Scene { cwd: Some(left), environment: vec![right], ..scene },
             |scene, left, right| Scene { base_sha256: Some(left), project: right, ..scene },
             |scene, left, right| Scene { project: left, session: Some(right), ..scene },

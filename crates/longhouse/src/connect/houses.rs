@@ -137,6 +137,12 @@ impl House for Connection {
         Ok(list.items)
     }
 
+    async fn status_of(&self, project: &str, call: &str) -> Result<String, HouseError> {
+        let answer = self.ask(Method::GET, &format!("/my/projects/{project}/tools/{call}"), None).await?;
+        let status = answer["status"].as_str().map(str::to_owned);
+        status.ok_or_else(|| HouseError::Unreachable("the house answered something else".to_owned()))
+    }
+
     async fn preview(&self, call: &ToolCall, preview: &Preview) -> Result<(), HouseError> {
         self.say(call, "preview", preview).await
     }

@@ -39,6 +39,11 @@ impl Identity {
         identity.map(Some).context("identity.json in the state directory cannot be read: move it away to pair anew")
     }
 
+    /// Whether somebody has paired with this state directory.
+    pub(super) fn is_in(state: &Path) -> bool {
+        state.join(FILE).exists()
+    }
+
     pub(super) fn of_node(&self) -> node::Identity {
         let user = self.project.as_ref().map(|_| self.user.clone());
         node::Identity { node: self.node.clone(), user, project: self.project.clone() }

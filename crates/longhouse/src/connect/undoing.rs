@@ -2,7 +2,8 @@
 //! runs, done by the command itself.
 
 use super::identities::Identity;
-use super::{Hands, now, states};
+use super::states::states;
+use super::{Hands, now};
 use crate::cli::{Place, UndoCall};
 use crate::output::print;
 use anyhow::{Context, Result, bail};

@@ -263,3 +263,26 @@ fn what_nobody_can_approve_is_not_run_under_another_name_behind_a_wrapper() {
         assert_eq!((told.status.as_str(), told.code.as_deref()), ("refused", Some("COMMAND_DENIED")), "{link}");
     }
 }
+
+#[test]
+fn a_command_that_could_hide_a_program_among_too_many_is_refused_before_anybody_is_asked_and_afterwards() {
+    let machine = Machine::new();
+    let mut args = vec![".".to_owned()];
+    for number in 0..65 {
+        std::fs::copy("/usr/bin/true", machine.path(&format!("p{number}"))).unwrap();
+        args.extend(["-exec".to_owned(), format!("./p{number}"), ";".to_owned()]);
+    }
+    let dispatched = call("c", "tool_execute_command", &json!({"program": "find", "args": args}));
+    let proposed = ToolCall { status: "proposed".to_owned(), attempt: 0, digest: None, ..dispatched.clone() };
+    let house = TestHouse::with(proposed);
+    let node = machine.start(&house);
+    node.look();
+    let refusal = house.previews().pop().unwrap().refusal.unwrap();
+    assert_eq!(refusal.code, "COMMAND_DENIED", "{}", refusal.message);
+    // A house that does not care.
+    house.give(dispatched);
+    node.look();
+    node.crash();
+    let told = house.told_of("c").unwrap();
+    assert_eq!((told.status.as_str(), told.code.as_deref()), ("refused", Some("COMMAND_DENIED")));
+}

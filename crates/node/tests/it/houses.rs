@@ -1,7 +1,7 @@
 //! A house made for tests: it behaves as one does, notes what it was told, and fails in the way it is told to.
 
 use super::scenes::NOW_MS;
-use domain::digests::{Parties, Plan, Shown, digest};
+use domain::digests::{NOTHING_STARTED, Parties, Plan, Shown, digest};
 use domain::ids::{AgentId, ProjectId, UserId};
 use domain::node_tools::{NodeTool, SCHEMA_VERSION};
 use domain::times::Timestamp;
@@ -195,6 +195,12 @@ impl House for TestHouse {
         Ok(rows.old_list.take().unwrap_or(open))
     }
 
+    async fn status_of(&self, _project: &str, call: &str) -> Result<String, HouseError> {
+        self.answer(Word::List, |_| Ok(())).await?;
+        let status = self.rows().calls.get(call).map(|call| call.status.clone());
+        status.map_or_else(|| refused("TOOL_CALL_NOT_FOUND").map(|()| String::new()), Ok)
+    }
+
     async fn preview(&self, _call: &ToolCall, preview: &Preview) -> Result<(), HouseError> {
         self.answer(Word::Preview, |rows| {
             rows.previews.push(preview.clone());
@@ -240,6 +246,7 @@ pub(crate) fn sign(call: &mut ToolCall) {
         schema_version: SCHEMA_VERSION,
         arguments: &call.params,
         program: preview.and_then(|preview| preview.program.as_deref()),
+        starts: preview.map_or(NOTHING_STARTED, |preview| &preview.starts),
         cwd: preview.and_then(|preview| preview.cwd.as_deref()),
         environment: preview.map_or(&[], |preview| preview.environment.as_slice()),
         base_sha256: preview.and_then(|preview| preview.base_sha256.as_deref()),

@@ -39,7 +39,14 @@ impl Machine {
     }
 
     fn state(&self) -> StateDirectory {
-        StateDirectory::open(&self.folder.path().join("state")).unwrap()
+        // A command that another test starts at this moment has a copy of the lock until it has become its program.
+        for _ in 0..200 {
+            match StateDirectory::open(&self.folder.path().join("state")) {
+                Err(node::Error::Busy) => std::thread::sleep(Duration::from_millis(10)),
+                opened => return opened.unwrap(),
+            }
+        }
+        panic!("somebody has not let go of the state directory");
     }
 
     pub(crate) fn start(&self, house: &TestHouse) -> Running {

@@ -2,7 +2,7 @@
 //! makes its digests anew.
 
 use super::scenes::{NOW_MS, Scene};
-use domain::digests::{Parties, Plan, Shown, digest};
+use domain::digests::{NOTHING_STARTED, Parties, Plan, Shown, digest};
 use domain::ids::{AgentId, ProjectId, UserId};
 use domain::node_tools::{NodeTool, SCHEMA_VERSION};
 use domain::times::Timestamp;
@@ -40,6 +40,10 @@ struct OneCall {
 impl House for OneCall {
     async fn open_calls(&self) -> Result<Vec<ToolCall>, HouseError> {
         Ok(vec![self.call.clone()])
+    }
+
+    async fn status_of(&self, _: &str, _: &str) -> Result<String, HouseError> {
+        Ok(self.call.status.clone())
     }
 
     async fn preview(&self, _: &ToolCall, preview: &Preview) -> Result<(), HouseError> {
@@ -85,6 +89,7 @@ impl Told {
             schema_version: SCHEMA_VERSION,
             arguments: &self.params,
             program: None,
+            starts: NOTHING_STARTED,
             cwd: None,
             environment: &[],
             base_sha256: None,

@@ -2,7 +2,7 @@
 
 use super::houses::{Failing, TestHouse, Word, now, sign};
 use super::machines::{Machine, accepted, append, command};
-use protocol::tool_calls::ToolCall;
+use protocol::tool_calls::{Preview, ToolCall};
 use serde_json::{Value, json};
 
 #[test]
@@ -28,6 +28,10 @@ fn what_the_house_says_no_to_is_not_made() {
     }
 }
 
+fn shown_to_start(word: &str) -> Preview {
+    Preview { starts: [(word.to_owned(), "/usr/bin/cat".to_owned())].into(), ..Preview::default() }
+}
+
 #[test]
 fn a_call_that_is_not_for_this_node_or_not_what_was_approved_is_refused_and_nobody_asked() {
     let changed = |change: fn(&mut ToolCall)| {
@@ -51,6 +55,7 @@ fn a_call_that_is_not_for_this_node_or_not_what_was_approved_is_refused_and_nobo
         (changed(|call| call.digest = None), "DIGEST_MISMATCH"),
         (changed(|call| call.policy_epoch = None), "DIGEST_MISMATCH"),
         (changed(|call| call.agent_id = "agt_other".into()), "DIGEST_MISMATCH"),
+        (changed(|call| call.preview = Some(shown_to_start("./box"))), "DIGEST_MISMATCH"),
         (changed(|call| call.tool = "tool_nobody_knows".into()), "TOOL_NOT_FOUND"),
     ];
     for (call, code) in rows {

@@ -4,7 +4,7 @@
 use super::houses::{Failing, TestHouse, Word, call, now, sign};
 use super::machines::{Machine, Running, accepted, append};
 use node::journal::Step;
-use protocol::tool_calls::ToolCall;
+use protocol::tool_calls::{Preview, ToolCall};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -112,6 +112,14 @@ fn somebody_at_the_machine_is_asked_before_each_beginning_and_only_about_what_wo
         sign(&mut call);
         call
     };
+    let nowhere = || call("a", "tool_edit_file", &json!({"path": "nowhere", "old": "x", "new": "y"}));
+    let nobody = || call("a", "tool_execute_command", &json!({"program": "no-such-program", "args": []}));
+    let another = || {
+        let mut call = append("a");
+        call.preview = Some(Preview { base_sha256: Some("0".repeat(64)), ..Preview::default() });
+        sign(&mut call);
+        call
+    };
     let rows = [
         (append("a"), false, true, 1, "completed"),
         (append("a"), false, false, 1, "refused"),
@@ -119,6 +127,11 @@ fn somebody_at_the_machine_is_asked_before_each_beginning_and_only_about_what_wo
         (append("a"), true, false, 1, "failed"),
         (not_for_us(), false, true, 0, "refused"),
         (not_for_us(), true, true, 0, "failed"),
+        (nowhere(), false, true, 0, "refused"),
+        (nowhere(), true, true, 0, "failed"),
+        (nobody(), false, true, 0, "refused"),
+        (another(), false, true, 0, "refused"),
+        (another(), true, true, 0, "failed"),
     ];
     for (call, is_accepted, yes, asked, expected) in rows {
         let (machine, house) = (Machine::new(), TestHouse::with(call.clone()));

@@ -9,7 +9,7 @@ use crate::bus::standing_of;
 use crate::policy;
 use crate::{Error, Result};
 use domain::agents::Agent;
-use domain::digests::{Parties, Plan, Shown, digest};
+use domain::digests::{NOTHING_STARTED, Parties, Plan, Shown, digest};
 use domain::ids::{ApprovalId, ProjectId, UserId, WorkspaceId};
 use domain::node_tools::{NodeRequest, NodeTool, SCHEMA_VERSION};
 use domain::nodes::{Node, Serves};
@@ -169,6 +169,7 @@ impl Judge {
                 schema_version: SCHEMA_VERSION,
                 arguments,
                 program: shown.and_then(|preview| preview.program.as_deref()),
+                starts: shown.map_or(NOTHING_STARTED, |preview| &preview.starts),
                 cwd: shown.and_then(|preview| preview.cwd.as_deref()),
                 environment: shown.map_or(&[], |preview| preview.environment.as_slice()),
                 base_sha256: shown.and_then(|preview| preview.base_sha256.as_deref()),

@@ -86,9 +86,11 @@ pub(super) enum Event {
         number: u64,
         question: Box<Question>,
     },
-    /// The time of a question is over.
+    /// A question is over without an answer.
     Unanswered {
         number: u64,
+        /// Its call was taken back, or ended elsewhere; else the time is over.
+        has_moved_on: bool,
     },
     /// All that waits for the person, as the house says.
     Approvals(Vec<Approval>),
@@ -166,7 +168,7 @@ impl Model {
             Event::Size(width, height) => self.size = (width, height),
             Event::Notice(notice) => self.notice(notice),
             Event::Asked { number, question } => self.insert(Waiting::of_node(number, &question)),
-            Event::Unanswered { number } => self.unanswered(number),
+            Event::Unanswered { number, has_moved_on } => self.unanswered(number, has_moved_on),
             Event::Approvals(list) => return self.replace_approvals(&list),
             Event::NoApprovals(why) => self.no_approvals = Some(one_line(&why)),
             Event::Resolved(approval) => self.note(&resolved(&approval)),
@@ -291,11 +293,12 @@ impl Model {
         }
     }
 
-    fn unanswered(&mut self, number: u64) {
+    fn unanswered(&mut self, number: u64, has_moved_on: bool) {
         let asker = Asker::Here { number };
         if let Some(at) = self.waiting.iter().position(|waiting| waiting.asker == asker) {
             let waiting = self.waiting.remove(at);
-            self.note(&format!("nobody answered in time, so it is not done: {}", waiting.title));
+            let why = if has_moved_on { "the house is done with it" } else { "nobody answered in time" };
+            self.note(&format!("{why}, so it is not done here: {}", waiting.title));
             self.drop_lost_selection();
         }
     }

@@ -37,11 +37,13 @@ impl Questions {
         {
             return yes;
         }
-        if self.open().remove(&number).is_none() {
+        let is_open = self.open().remove(&number).is_some();
+        if !is_open && let Ok(yes) = answered.recv() {
             // A key was pressed at this very moment: that was the answer, and the screen has shown it as one.
-            return answered.recv().unwrap_or(false);
+            return yes;
         }
-        let _ = self.tell.send(Event::Unanswered { number });
+        // From here and nowhere else: on the screen it comes after the question, whoever was quicker.
+        let _ = self.tell.send(Event::Unanswered { number, has_moved_on: !is_open });
         false
     }
 
@@ -65,10 +67,7 @@ impl Questions {
     /// A call that was taken back, or that somebody else has ended, is not asked about any more.
     pub(super) fn move_on(&self, call: &str) {
         // Whoever waits finds nobody who could answer any more.
-        let gone = self.open().extract_if(|_, (about, _)| about == call).map(|(number, _)| number).collect::<Vec<_>>();
-        for number in gone {
-            let _ = self.tell.send(Event::Unanswered { number });
-        }
+        self.open().retain(|_, (about, _)| about != call);
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<u64, (String, Sender<bool>)>> {
@@ -106,7 +105,7 @@ mod tests {
             });
             assert!(matches!(told.blocking_recv(), Some(Event::Asked { number: 1, .. })));
             if is_over {
-                assert!(matches!(told.blocking_recv(), Some(Event::Unanswered { number: 1 })));
+                assert!(matches!(told.blocking_recv(), Some(Event::Unanswered { number: 1, has_moved_on: false })));
                 assert!(questions.open().is_empty());
             }
             // Too late, or in time: a clock that stands still gives all the time there is.
@@ -127,8 +126,32 @@ mod tests {
         assert_eq!(questions.open().len(), 1);
         questions.move_on(&question.call.id);
         assert!(!asking.join().unwrap());
-        assert!(matches!(told.blocking_recv(), Some(Event::Unanswered { number: left }) if left == number));
+        let left = told.blocking_recv();
+        assert!(matches!(left, Some(Event::Unanswered { number: left, has_moved_on: true }) if left == number));
         questions.answer(number, true);
+    }
+
+    #[test]
+    fn a_call_that_moves_on_while_it_is_put_on_the_screen_leaves_it_all_the_same() {
+        let (questions, mut told) = scene(|| Timestamp::from_ms(NOW));
+        let call = asked_here().call.id;
+        // Between its being open and its being told: the question comes, and then goes.
+        questions.open().insert(0, (call.clone(), mpsc::channel().0));
+        questions.move_on(&call);
+        assert!(questions.open().is_empty() && told.try_recv().is_err(), "whoever asks says that it is over");
+        for round in 1..=50 {
+            let asking = std::thread::spawn({
+                let questions = questions.clone();
+                move || questions.ask(&asked_here())
+            });
+            while !asking.is_finished() {
+                questions.move_on(&call);
+            }
+            assert!(!asking.join().unwrap());
+            assert!(matches!(told.try_recv(), Ok(Event::Asked { number, .. }) if number == round));
+            assert!(matches!(told.try_recv(), Ok(Event::Unanswered { number, .. }) if number == round));
+            assert!(told.try_recv().is_err());
+        }
     }
 
     #[test]

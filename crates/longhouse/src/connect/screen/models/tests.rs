@@ -219,18 +219,20 @@ fn a_house_cannot_have_its_approval_become_a_question_of_the_machine() {
 }
 
 #[test]
-fn a_question_of_the_machine_waits_as_long_as_an_answer_is_of_use_and_then_leaves() {
-    let mut model = model(&[approval("a", "prj_1", "MEDIUM")]);
-    model.update(question(1, Risk::Medium, "+a\n"));
-    press(&mut model, "j");
-    // Ten minutes after the decision, as the node lets it be made.
-    assert_eq!(model.selected_waiting().unwrap().expires_at, Some(Timestamp::from_ms(NOW + 900_000)));
-    model.update(Event::Unanswered { number: 2 });
-    assert_eq!(model.waiting.len(), 2, "another question is no matter of it");
-    model.update(Event::Unanswered { number: 1 });
-    assert_eq!(model.waiting.iter().map(|waiting| waiting.id.as_str()).collect::<Vec<_>>(), ["a"]);
-    assert!(model.notes[0].starts_with("nobody answered in time"), "{:?}", model.notes);
-    assert_eq!(press(&mut model, "y"), [], "and nothing is chosen in its place");
+fn a_question_of_the_machine_waits_as_long_as_an_answer_is_of_use_and_then_leaves_and_says_why() {
+    for (has_moved_on, why) in [(false, "nobody answered in time"), (true, "the house is done with it")] {
+        let mut model = model(&[approval("a", "prj_1", "MEDIUM")]);
+        model.update(question(1, Risk::Medium, "+a\n"));
+        press(&mut model, "j");
+        // Ten minutes after the decision, as the node lets it be made.
+        assert_eq!(model.selected_waiting().unwrap().expires_at, Some(Timestamp::from_ms(NOW + 900_000)));
+        model.update(Event::Unanswered { number: 2, has_moved_on });
+        assert_eq!(model.waiting.len(), 2, "another question is no matter of it");
+        model.update(Event::Unanswered { number: 1, has_moved_on });
+        assert_eq!(model.waiting.iter().map(|waiting| waiting.id.as_str()).collect::<Vec<_>>(), ["a"]);
+        assert!(model.notes[0].starts_with(why), "{:?}", model.notes);
+        assert_eq!(press(&mut model, "y"), [], "and nothing is chosen in its place");
+    }
 }
 
 #[test]
