@@ -131,7 +131,7 @@ async fn get(
         (status = 409, body = ErrorBody, description = "CALL_MOVED_ON")))]
 async fn preview(
     Segments((id_or_name, call)): Segments<(String, String)>,
-    Posted { ctx, input }: Posted<Preview>,
+    PostedLarge(Posted { ctx, input }): PostedLarge<Preview>,
 ) -> Result<Json<ToolCall>> {
     let Preview {
         exists,

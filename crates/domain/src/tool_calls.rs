@@ -129,6 +129,11 @@ pub struct Preview {
     pub refusal: Option<Failure>,
 }
 
+impl Preview {
+    /// Why there is no diff of a text that is too long for one. The house goes by it: what is too long is not asked about.
+    pub const TOO_LONG: &str = "too long to be compared";
+}
+
 /// Who is to do it, and the how manieth time somebody was told: the fence against answers to an earlier telling.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Delivery {

@@ -1,7 +1,6 @@
 //! What the house thinks of a call: whether it is well-formed, whether the rules allow it, how dangerous it is, and so
 //! whether a person has to be asked.
 
-use super::asking::is_shown_in_part;
 use super::knowing::knows_the_file;
 use super::moves::Moving;
 use super::settings::{granted, request_of};
@@ -9,6 +8,7 @@ use crate::bus::standing_of;
 use crate::policy;
 use crate::{Error, Result};
 use domain::agents::Agent;
+use domain::approvals::is_shown_in_part;
 use domain::digests::{NOTHING_STARTED, Parties, Plan, Shown, digest};
 use domain::ids::{ApprovalId, ProjectId, UserId, WorkspaceId};
 use domain::node_tools::{NodeRequest, NodeTool, SCHEMA_VERSION};
@@ -74,7 +74,8 @@ impl Judge {
         let validated = call.validated(judgement, fit.node.id.clone())?;
         let asks_nobody =
             !fit.wanted.asks(risk) || self.is_remembered(tx, moving.workspace, &validated, &fit.request).await?;
-        if !asks_nobody && is_shown_in_part(&validated) {
+        let shown = validated.judgement.as_ref().and_then(|judgement| judgement.preview.as_ref());
+        if !asks_nobody && is_shown_in_part(&fit.request, shown) {
             let message = "the change is too large to be shown whole to a person: make it in smaller pieces";
             let why = Refusal::new(Code::ValueTooLarge, message);
             return moving.end(tx, call, CallStatus::Invalid, why.into()).await;
@@ -156,6 +157,7 @@ impl Judge {
             has_read: knows_the_file(tx, workspace, (call, request), shown).await?,
             exists: shown.and_then(|preview| preview.exists),
             resolved: shown.and_then(|preview| preview.path.as_deref()),
+            is_unseen: shown.is_some_and(|preview| preview.no_diff.is_some()),
             network,
             is_always_asked: *wanted == ProjectApproval::Always,
             also_shown: &also_shown,
