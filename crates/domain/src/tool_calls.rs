@@ -1,12 +1,16 @@
 //! Calls of tools on a person's machine: what was wished for, how it was judged, who is to do it, what came of it. Pure;
 //! `service` asks here before every step.
 
+mod briefs;
 #[cfg(test)]
 mod model;
 mod moves;
+mod rooms;
 mod states;
 
+pub use briefs::{Brief, cut_text};
 pub use moves::{Deliver, moved_on};
+pub use rooms::{OpenCalls, check_room};
 pub use states::{CallStatus, Risk};
 
 use crate::ids::{ApprovalId, NodeId, ProjectId, SessionId, TaskId, ToolCallId, UserId};

@@ -15,7 +15,7 @@ use domain::ids::{ProjectId, SessionId, ToolCallId, WorkspaceId};
 use domain::messages::NamedAgent;
 use domain::node_tools::NodeTool;
 use domain::nodes::choose;
-use domain::tool_calls::{CallOrigin, ToolCall, Waiter, Wish};
+use domain::tool_calls::{CallOrigin, ToolCall, Waiter, Wish, check_room};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -121,6 +121,8 @@ impl Operation for Propose {
         // Before anything is put on record: there is nobody who could do it, or nobody can say who.
         let node = choose(&serving, call.wish.node.as_deref(), now)?;
         call.delivery.node = Some(node.id.clone());
+        let open = tx.scope(&project.workspace).tool_calls().open_of_user(&project.id, &call.origin.user).await?;
+        check_room(open, call.wish.params.len() as u64)?;
         let moving = Moving { workspace: &project.workspace, mover: Mover::Caller(&self.caller), now };
         moving.begin(tx, &call).await?;
         let proposed =

@@ -98,6 +98,7 @@ impl Waiting {
                 Shown::All
             }
         };
+        let shown = if asked.cut { Shown::Beginning } else { shown };
         card.arguments(&asked.params);
         if let Some(why) = &asked.why {
             card.heading("why");
