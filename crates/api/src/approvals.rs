@@ -37,12 +37,12 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 }
 
 fn told(inquiry: Inquiry) -> Approval {
-    let Inquiry { workspace, approval, call, why } = inquiry;
+    let Inquiry { workspace, approval, call, why, cut } = inquiry;
     let knew = call.judgement.as_ref().and_then(|judgement| judgement.session_knew.as_ref());
     let session_knew = knew.map(|knew| SessionKnew { rev: knew.rev, keys: knew.keys, total_size_tokens: knew.tokens });
     let why = why.map(|why| Why { asked: made_visible(&why.asked), said: made_visible(&why.said) });
     let shown = Approval::new(workspace.as_str(), approval, call.into(), made_visible);
-    Approval { why, session_knew, ..shown }
+    Approval { why, session_knew, cut, ..shown }
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -57,7 +57,7 @@ struct Asked {
     cursor: Option<String>,
 }
 
-/// What you are asked, newest first.
+/// What you are asked, newest first. Of what is long you get the beginning, with `cut`; one by itself is whole.
 #[utoipa::path(get, path = "/my/approvals", tag = "approvals", params(Asked), responses((status = 200, body = ApprovalList)))]
 async fn list(Signed { ctx, .. }: Signed, Params(query): Params<Asked>) -> Result<Json<ApprovalList>> {
     let page = Page { limit: query.limit, cursor: query.cursor };

@@ -67,7 +67,7 @@ fn described(offer: tool_calls::Offer) -> AvailableTool {
     params(("project" = String, Path), InWorkspace), request_body = ExecuteTool,
     responses((status = 200, body = ToolCall, description = "It has ended"), (status = 202, body = ToolCall, description = "It is under way"),
         (status = 404, body = ErrorBody, description = "PROJECT_NOT_FOUND, AGENT_NOT_FOUND, NODE_NOT_FOUND"),
-        (status = 409, body = ErrorBody, description = "NODE_AMBIGUOUS")))]
+        (status = 409, body = ErrorBody, description = "NODE_AMBIGUOUS"), (status = 503, body = ErrorBody, description = "QUEUE_FULL")))]
 async fn execute(
     Segment(id_or_name): Segment,
     Params(query): Params<InWorkspace>,
@@ -82,7 +82,7 @@ async fn execute(
     Ok((status, Json(call.into())))
 }
 
-/// Your calls in a project, newest first. To a node: those that it has to do with, oldest first.
+/// Your calls in a project, newest first; of what is long the beginning, with `cut`. To a node: those that it has to do with, oldest first.
 #[utoipa::path(get, path = "/my/projects/{project}/tools", tag = "tools", params(("project" = String, Path), ByStatus),
     responses((status = 200, body = ToolCallList), (status = 404, body = ErrorBody, description = "PROJECT_NOT_FOUND")))]
 async fn list(
@@ -130,7 +130,7 @@ async fn get(
         (status = 409, body = ErrorBody, description = "CALL_MOVED_ON")))]
 async fn preview(
     Segments((id_or_name, call)): Segments<(String, String)>,
-    Posted { ctx, input }: Posted<Preview>,
+    PostedLarge(Posted { ctx, input }): PostedLarge<Preview>,
 ) -> Result<Json<ToolCall>> {
     let Preview {
         exists,

@@ -2,11 +2,15 @@
 
 use crate::callers::{Caller, Credential};
 use crate::ids::{ApprovalId, ProjectId, ToolCallId, UserId};
+use crate::node_tools::NodeRequest;
 use crate::times::Timestamp;
+use crate::tool_calls::Preview;
 use crate::{Code, Refusal, Result};
 use serde::{Deserialize, Serialize};
 
 pub const NOTE_LONGEST: usize = 1_000;
+/// The longest change that is put before a person.
+pub const SHOWN_LARGEST_BYTES: usize = 1024 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -131,6 +135,20 @@ pub fn may_decide(
     Err(Refusal::forbidden("only the person it is done for, or somebody with the right `approve`, decides about this"))
 }
 
+/// Whether nobody could see all of what a call would change: then nobody is asked. A file that goes is shown by its name.
+pub fn is_shown_in_part(request: &NodeRequest, preview: Option<&Preview>) -> bool {
+    let text_bytes = match request {
+        NodeRequest::Write(write) => write.content.len(),
+        NodeRequest::Edit { old, new, .. } => old.len().max(new.len()),
+        NodeRequest::Delete { .. } => return preview.is_some_and(|preview| preview.diff_cut),
+        NodeRequest::Read { .. } | NodeRequest::List { .. } | NodeRequest::Execute(_) => return false,
+    };
+    let is_cut = |found: &Preview| found.diff_cut || found.no_diff.as_deref() == Some(Preview::TOO_LONG);
+    // Without a diff the arguments are all there is to see.
+    let has_diff = preview.is_some_and(|found| found.diff.is_some());
+    preview.is_some_and(is_cut) || (!has_diff && text_bytes > SHOWN_LARGEST_BYTES)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,6 +244,39 @@ mod tests {
             let node_of = node_of.map(user);
             let may = may_decide(&caller(name, credential.clone()), &sean, has_right, node_of.as_ref());
             assert_eq!(may.is_ok(), expected, "{name} {credential:?} {has_right} {node_of:?}");
+        }
+    }
+
+    #[test]
+    fn nobody_is_asked_about_a_change_that_is_longer_than_what_is_shown() {
+        use crate::node_tools::NodeTool;
+        use serde_json::json;
+        let request = |tool, arguments| NodeRequest::parse(tool, &arguments).unwrap();
+        let long = "x".repeat(SHOWN_LARGEST_BYTES + 1);
+        let write = request(NodeTool::WriteFile, json!({"path": "a", "content": "x"}));
+        let long_write = request(NodeTool::WriteFile, json!({"path": "a", "content": long}));
+        let long_edit = request(NodeTool::EditFile, json!({"path": "a", "old": "b", "new": long}));
+        let delete = request(NodeTool::DeleteFile, json!({"path": "a"}));
+        let whole = Preview { diff: Some("+x".into()), ..Preview::default() };
+        let cut = Preview { diff_cut: true, ..whole.clone() };
+        let because = |why: &str| Preview { no_diff: Some(why.into()), ..Preview::default() };
+        let (too_long, bytes) = (because(Preview::TOO_LONG), because("not text"));
+        for (request, preview, expected) in [
+            (&write, None, false),
+            (&write, Some(&whole), false),
+            (&write, Some(&bytes), false),
+            (&write, Some(&cut), true),
+            (&write, Some(&too_long), true),
+            (&long_write, None, true),
+            (&long_write, Some(&bytes), true),
+            (&long_write, Some(&whole), false),
+            (&long_edit, None, true),
+            (&long_edit, Some(&too_long), true),
+            (&delete, Some(&too_long), false),
+            (&delete, Some(&cut), true),
+            (&delete, None, false),
+        ] {
+            assert_eq!(is_shown_in_part(request, preview), expected, "{:?} {preview:?}", request.tool());
         }
     }
 }

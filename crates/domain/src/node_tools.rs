@@ -32,6 +32,14 @@ pub enum NodeTool {
     ExecuteCommand,
 }
 
+/// What others are told instead of the name of a tool that somebody's agent used on a machine.
+const UNNAMED: &str = "node_tool";
+
+/// A tool's name for those whom its call does not concern: that there was a call, but not what was done on a machine.
+pub fn name_for_others(tool: &str) -> &str {
+    if NodeTool::parse(tool).is_some() { UNNAMED } else { tool }
+}
+
 impl NodeTool {
     pub const ALL: [Self; 6] =
         [Self::ReadFile, Self::WriteFile, Self::ListDirectory, Self::EditFile, Self::DeleteFile, Self::ExecuteCommand];

@@ -56,6 +56,14 @@ pub fn may_manage(project: &Project, user: &UserId, role: &Role) -> Result<()> {
     }
 }
 
+/// Who stops what runs for somebody: that person, and whoever answers for the project.
+pub fn may_cancel(project: &Project, runs_for: &UserId, user: &UserId, role: &Role) -> Result<()> {
+    if runs_for == user || project.created_by == *user || *role == Role::Admin {
+        return Ok(());
+    }
+    Err(Refusal::forbidden("only the person it runs for, the project's creator or an admin cancels it"))
+}
+
 /// The agents of a home project are all of the kind that its workspace needs.
 pub fn may_have(project: &Project, visibility: Visibility) -> Result<()> {
     let needed = home_visibility(&project.workspace);

@@ -19,6 +19,8 @@ pub struct Known<'a> {
     pub exists: Option<bool>,
     /// Where the path leads behind links, if a preview told: a harmless name may be a link to another.
     pub resolved: Option<&'a str>,
+    /// Whether what would change in the file could not be shown.
+    pub is_unseen: bool,
     /// Whether a command may use the network.
     pub network: bool,
     /// Whether its project wants a person to be asked about every call.
@@ -37,6 +39,7 @@ pub struct Assessment {
 pub fn assess(request: &NodeRequest, known: Known<'_>) -> Assessment {
     let mut reasons = vec![of_the_tool(request)];
     reasons.extend(of_overwriting(request, known));
+    reasons.extend(of_changing_unseen(request, known));
     reasons.extend(of_the_network(known));
     reasons.extend(of_the_project(known));
     let paths = request.path().into_iter().chain(known.resolved);
@@ -100,6 +103,14 @@ fn of_overwriting(request: &NodeRequest, known: Known<'_>) -> Option<Reason> {
         Some(true) => Some(high("replaces a file that the agent has not read as it is now")),
         None => Some(high("may replace a file that the agent has not read: whether there is one is not known")),
     }
+}
+
+/// A new file is in the arguments; of one that is there, nobody sees what would become of it.
+fn of_changing_unseen(request: &NodeRequest, known: Known<'_>) -> Option<Reason> {
+    let changes = matches!(request, NodeRequest::Write(_) | NodeRequest::Edit { .. });
+    let is_there = known.exists != Some(false);
+    (changes && is_there && known.is_unseen)
+        .then(|| high("changes a file of which it could not be shown what would change"))
 }
 
 fn of_the_network(known: Known<'_>) -> Option<Reason> {

@@ -2,8 +2,10 @@
 //! what was shown when it was made.
 
 use crate::ids::{AgentId, ApprovalId, NodeId, ProjectId, SessionId, StandingRuleId, UserId};
+use crate::node_tools::NodeTool;
 use crate::paths::is_below;
 use crate::times::Timestamp;
+use crate::tool_calls::{Judgement, Preview};
 use crate::{Refusal, Result};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -74,6 +76,30 @@ impl StandingRule {
             && self.place == *asked.place
             && self.tool == asked.tool
     }
+
+    /// Whether the yes that was given to a call as it was shown is one to a call as it is found now. Never to something more
+    /// dangerous; and a yes to just this change is one to the change of what was there then, not of what came since.
+    pub fn is_as_wide_as(&self, shown: &Judgement, found: &Judgement) -> bool {
+        let is_of_one_change = matches!(self.covers, Covers::Call { .. }) && changes_files(&self.tool);
+        let (then, now) = (base_of(shown.preview.as_ref()), base_of(found.preview.as_ref()));
+        found.risk <= shown.risk && (!is_of_one_change || (then.is_some() && then == now))
+    }
+}
+
+/// Looks change nothing, and what a command changes nobody knows beforehand.
+fn changes_files(tool: &str) -> bool {
+    NodeTool::parse(tool).is_none_or(|tool| !tool.only_looks() && !tool.is_command())
+}
+
+/// Where a change leads, and the hash of what it would replace if there is something; none if that is not known.
+fn base_of(preview: Option<&Preview>) -> Option<(Option<&str>, Option<&str>)> {
+    let found = preview?;
+    let base = match (found.exists?, found.base_sha256.as_deref()) {
+        (true, None) => return None,
+        (true, base) => base,
+        (false, _) => None,
+    };
+    Some((found.path.as_deref(), base))
 }
 
 /// A folder can be remembered for tools that name a path in it, never for commands. A command that may use the network is
@@ -169,5 +195,51 @@ mod tests {
         assert!(check(&folder, ("tool_execute_command", None), true, false).is_err());
         assert!(check(&call, ("tool_execute_command", None), true, false).is_ok());
         assert!(check(&call, ("tool_execute_command", None), true, true).is_err(), "with the network");
+    }
+
+    #[test]
+    fn a_yes_to_one_change_stands_only_for_what_was_there_then_and_no_rule_for_more_risk() {
+        use crate::tool_calls::Risk::{self, High, Low, Medium};
+        let judged = |risk: Risk, preview: Option<Preview>| Judgement {
+            risk,
+            reasons: Vec::new(),
+            digest: String::new(),
+            policy_epoch: 1,
+            expires_at: Timestamp::from_ms(1),
+            network: false,
+            preview,
+            plugin: None,
+            session_knew: None,
+            for_deciders: false,
+        };
+        let found = |exists: Option<bool>, base: Option<&str>| {
+            Some(Preview { exists, base_sha256: base.map(str::to_owned), ..Preview::default() })
+        };
+        let (none, one, two) = (found(Some(false), None), found(Some(true), Some("1")), found(Some(true), Some("2")));
+        let elsewhere = Some(Preview { path: Some("b".into()), ..none.clone().unwrap() });
+        let (call, folder) = (Covers::Call { params: "{}".into() }, Covers::Folder { folder: "src".into() });
+        for (tool, covers, shown, now, expected) in [
+            ("tool_write_file", &call, (Medium, &none), (Medium, &none), true),
+            ("tool_write_file", &call, (Medium, &none), (Medium, &elsewhere), false),
+            ("tool_write_file", &call, (High, &none), (High, &one), false),
+            ("tool_write_file", &call, (High, &one), (High, &one), true),
+            ("tool_write_file", &call, (High, &one), (Medium, &one), true),
+            ("tool_write_file", &call, (Medium, &one), (High, &one), false),
+            ("tool_write_file", &call, (High, &one), (High, &two), false),
+            ("tool_write_file", &call, (High, &None), (High, &None), false),
+            ("tool_write_file", &call, (High, &found(None, None)), (High, &found(None, None)), false),
+            ("tool_edit_file", &call, (Medium, &one), (Medium, &two), false),
+            ("tool_delete_file", &call, (High, &one), (High, &one), true),
+            ("tool_delete_file", &call, (High, &one), (High, &two), false),
+            ("tool_execute_command", &call, (High, &None), (High, &None), true),
+            ("tool_read_file", &call, (Low, &None), (Low, &None), true),
+            ("tool_read_file", &call, (Low, &None), (High, &None), false),
+            ("tool_write_file", &folder, (Medium, &none), (Medium, &two), true),
+            ("tool_write_file", &folder, (Medium, &none), (High, &two), false),
+        ] {
+            let rule = StandingRule { tool: tool.into(), ..rule(covers.clone(), Lasts::Until(Timestamp::from_ms(1))) };
+            let is_as_wide = rule.is_as_wide_as(&judged(shown.0, shown.1.clone()), &judged(now.0, now.1.clone()));
+            assert_eq!(is_as_wide, expected, "{tool} {shown:?} {now:?}");
+        }
     }
 }

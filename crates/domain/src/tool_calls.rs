@@ -1,12 +1,16 @@
 //! Calls of tools on a person's machine, and of plugins: what was wished for, how it was judged, who is to do it, what came of it. Pure;
 //! `service` asks here before every step.
 
+mod briefs;
 #[cfg(test)]
 mod model;
 mod moves;
+mod rooms;
 mod states;
 
+pub use briefs::{Brief, cut_text};
 pub use moves::{Deliver, moved_on};
+pub use rooms::{OpenCalls, check_room};
 pub use states::{CallStatus, Risk};
 
 use crate::ids::{ApprovalId, NodeId, ProjectId, SessionId, TaskId, ToolCallId, UserId};
@@ -142,6 +146,11 @@ pub struct Preview {
     pub network: bool,
     /// Why the node would refuse it.
     pub refusal: Option<Failure>,
+}
+
+impl Preview {
+    /// Why there is no diff of a text that is too long for one. The house goes by it: what is too long is not asked about.
+    pub const TOO_LONG: &str = "too long to be compared";
 }
 
 /// Who is to do it, and the how manieth time somebody was told: the fence against answers to an earlier telling.

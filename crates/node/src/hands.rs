@@ -186,16 +186,19 @@ impl Hands {
 
     fn look(&self, call: &ToolCall) -> std::result::Result<Preview, Fault> {
         let previews = Previews::new(&self.files);
+        let request = checks::request_of(call)?;
+        let goes_on = !matches!(request, NodeRequest::Delete { .. });
         let of_file = |found: Result<crate::FilePreview>| {
             let found = found.map_err(|error| Fault::from(&error))?;
             let base_sha256 = found.base_sha256.map(|base| base.to_string());
             let path = Some(self.files.real_path(&found.path).unwrap_or(found.path));
-            let (diff_cut, no_diff) = (found.diff.as_ref().is_some_and(|diff| diff.truncated), found.why_no_diff);
-            let (diff, no_diff) = (found.diff.map(|diff| diff.text), no_diff.map(str::to_owned));
-            let exists = Some(found.exists);
+            let (exists, cut) = (Some(found.exists), found.diff.as_ref().is_some_and(|diff| diff.truncated));
+            let (diff, no_diff) = (found.diff.map(|diff| diff.text), found.why_no_diff.map(str::to_owned));
+            // Of what is too long nothing is shown, which is a part, too. A file that goes is shown by its name.
+            let diff_cut = cut || (goes_on && no_diff.as_deref() == Some(domain::tool_calls::Preview::TOO_LONG));
             Ok(Preview { exists, path, base_sha256, diff, diff_cut, no_diff, ..Preview::default() })
         };
-        match checks::request_of(call)? {
+        match request {
             NodeRequest::Write(request) => of_file(previews.write(&write(&request)?)),
             NodeRequest::Edit { path, old, new } => of_file(previews.edit(&EditFile { path, old, new })),
             NodeRequest::Delete { path } => of_file(previews.delete(&path)),
@@ -223,7 +226,8 @@ impl Hands {
         now: Timestamp,
     ) -> std::result::Result<Option<Question>, Fault> {
         let found = self.find(call, now)?;
-        let known = Known { exists: found.exists, resolved: found.path.as_deref(), ..Known::default() };
+        let (exists, resolved, is_unseen) = (found.exists, found.path.as_deref(), found.no_diff.is_some());
+        let known = Known { exists, resolved, is_unseen, ..Known::default() };
         let Assessment { risk, reasons } = assess(&checks::request_of(call)?, known);
         Ok((risk != Risk::Low).then(|| Question { call: call.clone(), found, risk, reasons }))
     }

@@ -6,6 +6,7 @@ use crate::files::{EditFile, Files, WriteFile, WriteMode, edited, text_of};
 use crate::hashes::{self, Hasher};
 use crate::roots::steps_back;
 use crate::{Error, Result, Sha256};
+use domain::approvals::SHOWN_LARGEST_BYTES;
 use domain::commands::files_behind;
 use rustix::fd::AsRawFd;
 use serde::Serialize;
@@ -15,8 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Longer texts are not compared; the diff of longer ones would not be read either.
-const COMPARED_BYTES: u64 = 1_000_000;
-const SHOWN_BYTES: usize = 256 * 1024;
+const COMPARED_BYTES: u64 = 4 * 1024 * 1024;
 const COMPARED_FOR: Duration = Duration::from_millis(500);
 
 /// What a file operation would do.
@@ -96,7 +96,9 @@ impl<'a> Previews<'a> {
     pub fn delete(&self, path: &str) -> Result<FilePreview> {
         let place = self.files.root().place_itself(path)?;
         let base = Base::at(&place)?.ok_or(Error::NotFound)?;
-        let diff = text(&base).and_then(|before| diff(&before, ""));
+        // All that would change is that the file is gone: a part of it says no more than its name.
+        let whole = |diff: Diff| if diff.truncated { Err(TOO_LONG) } else { Ok(diff) };
+        let diff = text(&base).and_then(|before| diff(&before, "")).and_then(whole);
         Ok(FilePreview::new(place.path, Some(&base), None, diff))
     }
 
@@ -139,7 +141,7 @@ fn text(base: &Base) -> Result<String, &'static str> {
     text_of(file).map_err(|error| if matches!(error, Error::InvalidArgument(_)) { NOT_TEXT } else { UNREADABLE })
 }
 
-const TOO_LONG: &str = "too long to be compared";
+const TOO_LONG: &str = domain::tool_calls::Preview::TOO_LONG;
 const NOT_TEXT: &str = "not text";
 const UNREADABLE: &str = "could not be read";
 
@@ -149,9 +151,9 @@ fn diff(before: &str, after: &str) -> Result<Diff, &'static str> {
     }
     let compared = TextDiff::configure().timeout(COMPARED_FOR).diff_lines(before, after);
     let mut text = compared.unified_diff().context_radius(3).to_string();
-    let truncated = text.len() > SHOWN_BYTES;
+    let truncated = text.len() > SHOWN_LARGEST_BYTES;
     if truncated {
-        let shown = text.floor_char_boundary(SHOWN_BYTES);
+        let shown = text.floor_char_boundary(SHOWN_LARGEST_BYTES);
         let end = text[..shown].rfind('\n').map_or(shown, |at| at + 1);
         text.truncate(end);
     }

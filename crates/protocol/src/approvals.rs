@@ -64,6 +64,9 @@ pub struct Approval {
     pub reason: Option<String>,
     /// The state of the call.
     pub call_status: String,
+    /// Whether a list left out some of its arguments, diff or reasons: the approval by itself has all of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
 }
 
 /// What a call comes from, with hidden characters made visible.
@@ -200,6 +203,7 @@ impl Approval {
             decided_at: decided.map(|decided| decided.at),
             reason: decided.and_then(|decided| decided.note.clone()),
             call_status: call.status,
+            cut: call.cut,
             tool: call.tool,
             params: call.params,
             risk: call.risk,

@@ -127,6 +127,9 @@ pub struct ToolCall {
     pub deadline_at: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<Timestamp>,
+    /// Whether a list left out some of its arguments, diff or result: the call by itself has all of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -272,6 +275,13 @@ impl From<words::ToolCall> for ToolCall {
             created_at: times.created_at,
             deadline_at: times.deadline_at,
             ended_at: times.ended_at,
+            cut: false,
         }
+    }
+}
+
+impl From<words::Brief> for ToolCall {
+    fn from(brief: words::Brief) -> Self {
+        Self { cut: brief.cut, ..brief.call.into() }
     }
 }

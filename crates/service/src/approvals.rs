@@ -14,7 +14,7 @@ use domain::approvals::{Approval, ApprovalStatus};
 use domain::history::trimmed;
 use domain::ids::{ApprovalId, UserId, WorkspaceId};
 use domain::requests::Request;
-use domain::tool_calls::ToolCall;
+use domain::tool_calls::{Brief, ToolCall, cut_text};
 use domain::{Code, Refusal};
 use store::{Operation, Tx};
 
@@ -25,6 +25,8 @@ pub struct Inquiry {
     pub approval: Approval,
     pub call: ToolCall,
     pub why: Option<Why>,
+    /// Whether something long was left out of it, as lists do.
+    pub cut: bool,
 }
 
 /// What a call comes from.
@@ -41,7 +43,16 @@ impl Inquiry {
         let found = tx.scope(&workspace).tool_calls().get(&approval.project, &approval.call).await?;
         let Some(call) = found else { return Ok(None) };
         let why = why(tx, &workspace, &call).await?;
-        Ok(Some(Self { workspace, approval, call, why }))
+        Ok(Some(Self { workspace, approval, call, why, cut: false }))
+    }
+
+    fn in_brief(self) -> Self {
+        let Self { workspace, approval, call, mut why, .. } = self;
+        let Brief { call, mut cut } = call.in_brief();
+        for text in why.iter_mut().flat_map(|why| [&mut why.asked, &mut why.said]) {
+            cut |= cut_text(text);
+        }
+        Self { workspace, approval, call, why, cut }
     }
 }
 
@@ -72,7 +83,7 @@ impl Looker {
     }
 }
 
-/// The approvals that the caller sees, newest first.
+/// The approvals that the caller sees, newest first; of what is long in them, the beginning.
 pub async fn list(ctx: &Ctx, status: Option<&str>, page: Page) -> Result<Listed<Inquiry>> {
     ctx.caller.require_person()?;
     let limit = page.limit()?;
@@ -103,7 +114,8 @@ impl Operation for List {
         let found = tx.approvals_seen_by(whose, self.status, &self.before, self.limit).await?;
         let mut inquiries = Vec::with_capacity(found.len());
         for (workspace, approval) in found {
-            inquiries.extend(Inquiry::new(tx, workspace, approval).await?);
+            // One after the other: each may be of many megabytes.
+            inquiries.extend(Inquiry::new(tx, workspace, approval).await?.map(Inquiry::in_brief));
         }
         Ok(inquiries)
     }

@@ -14,6 +14,7 @@ use crate::{Ctx, Error, Result};
 use domain::Refusal;
 use domain::callers::{Caller, Credential};
 use domain::messages::{Message, ToolUse};
+use domain::node_tools::name_for_others;
 use domain::sessions::Session;
 use std::sync::Arc;
 use store::{Operation, Tx};
@@ -49,7 +50,8 @@ impl History {
         if is_person && is_own && is_open {
             return message;
         }
-        let hidden = |call: ToolUse| ToolUse { arguments: String::new(), result: None, ..call };
+        let named = |tool: String| if is_own { tool } else { name_for_others(&tool).to_owned() };
+        let hidden = |call: ToolUse| ToolUse { tool: named(call.tool), arguments: String::new(), result: None, ..call };
         Message { calls: message.calls.into_iter().map(hidden).collect(), ..message }
     }
 }

@@ -10,26 +10,35 @@ use crate::{Ctx, Error, Result};
 use domain::Refusal;
 use domain::audit::AuditRecord;
 use domain::callers::Caller;
-use domain::ids::{UserId, WorkspaceId};
+use domain::ids::WorkspaceId;
 use domain::nodes::{Node, Serves};
 use domain::roles::Role;
 use domain::times::Timestamp;
 use std::sync::Arc;
 use store::{Operation, Tx};
 
-/// Whether somebody sees a node: their own, and those that serve the members of a workspace of theirs.
-fn is_seen_by(node: &Node, user: &UserId) -> bool {
-    node.user == *user || node.serves == Serves::Members
+/// The nodes that somebody sees, by workspace and name: their own, and those that serve the members of a workspace of theirs.
+/// Admins see all that serve members: somebody has to be able to remove them.
+async fn seen_by(tx: &mut Tx, caller: &Caller) -> Result<Vec<Node>> {
+    let is_seen = |node: &Node| node.user == caller.user || node.serves == Serves::Members;
+    let mut nodes = tx.nodes_seen_by(&caller.user).await?;
+    nodes.retain(is_seen);
+    if caller.role == Role::Admin {
+        nodes.extend(tx.nodes_of_members().await?);
+        nodes.sort_by(|one, other| (&one.workspace, &one.name).cmp(&(&other.workspace, &other.name)));
+        nodes.dedup_by(|one, other| one.id == other.id);
+    }
+    Ok(nodes)
 }
 
 /// The nodes that the caller can see, by workspace and name. There are few: they are not paged.
 pub async fn list(ctx: &Ctx) -> Result<Vec<Node>> {
     ctx.caller.require_person()?;
-    ctx.house.store().read(List { user: ctx.caller.user.clone() }).await
+    ctx.house.store().read(List { caller: ctx.caller.clone() }).await
 }
 
 struct List {
-    user: UserId,
+    caller: Arc<Caller>,
 }
 
 impl Operation for List {
@@ -37,8 +46,7 @@ impl Operation for List {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Node>> {
-        let nodes = tx.nodes_seen_by(&self.user).await?;
-        Ok(nodes.into_iter().filter(|node| is_seen_by(node, &self.user)).collect())
+        seen_by(tx, &self.caller).await
     }
 }
 
@@ -61,7 +69,7 @@ impl Operation for Remove {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<()> {
-        let node = find(tx, &self.caller.user, &self.id_or_name).await?;
+        let node = find(tx, &self.caller, &self.id_or_name).await?;
         if node.user != self.caller.user && self.caller.role != Role::Admin {
             return Err(Refusal::forbidden("only whoever paired a node, or an admin, removes it").into());
         }
@@ -73,8 +81,8 @@ impl Operation for Remove {
 }
 
 /// Finds a node that somebody can see, by its id, or by a name that only one of them has.
-pub(crate) async fn find(tx: &mut Tx, user: &UserId, id_or_name: &str) -> Result<Node> {
-    let seen = tx.nodes_seen_by(user).await?.into_iter().filter(|node| is_seen_by(node, user));
+async fn find(tx: &mut Tx, caller: &Caller, id_or_name: &str) -> Result<Node> {
+    let seen = seen_by(tx, caller).await?.into_iter();
     let mut found: Vec<Node> = seen.filter(|node| node.id.as_str() == id_or_name || node.name == id_or_name).collect();
     if found.len() > 1 {
         let message = "you can see several nodes of that name: take the id";

@@ -12,6 +12,8 @@ use crate::{Ctx, Error, House, Result, worker_spaces};
 use domain::Refusal;
 use domain::callers::Caller;
 use domain::ids::{ProjectId, TaskId, WorkspaceId};
+use domain::policy::may_cancel;
+use domain::projects::Project;
 use domain::tasks::{Task, TaskStatus, has_ended};
 use domain::times::Timestamp;
 use std::sync::Arc;
@@ -31,10 +33,10 @@ struct Get {
     id: TaskId,
 }
 
-async fn find(tx: &mut Tx, caller: &Caller, project: &ProjectRef, id: &TaskId) -> Result<(WorkspaceId, Task)> {
+async fn find(tx: &mut Tx, caller: &Caller, project: &ProjectRef, id: &TaskId) -> Result<(Project, Task)> {
     let project = projects::find(tx, caller, project).await?;
     let task = tx.scope(&project.workspace).tasks().get(&project.id, id).await?;
-    Ok((project.workspace, task.ok_or_else(Refusal::task_not_found)?))
+    Ok((project, task.ok_or_else(Refusal::task_not_found)?))
 }
 
 impl Operation for Get {
@@ -106,7 +108,7 @@ impl Operation for Resume {
     }
 }
 
-/// Ends a task that has not ended. Whoever may use the project may do this: a member stops what runs away.
+/// Ends a task that has not ended: for the person it runs for, and for whoever answers for the project.
 pub async fn cancel(ctx: &Ctx, project: ProjectRef, id: &str) -> Result<Task> {
     ctx.caller.require_person()?;
     let id = TaskId::parse(id)?;
@@ -135,7 +137,9 @@ impl Operation for Cancel {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
-        let (workspace, before) = find(tx, &self.caller, &self.project, &self.id).await?;
+        let (project, before) = find(tx, &self.caller, &self.project, &self.id).await?;
+        may_cancel(&project, &before.sender.user, &self.caller.user, &self.caller.role)?;
+        let workspace = project.workspace;
         let why = format!("cancelled by {}", self.caller.user);
         let mover = Mover::Caller(&self.caller);
         let task = transitions::cancel(tx, &workspace, &before, &why, mover, self.now).await?;

@@ -38,7 +38,7 @@ use crate::{Ctx, Error, Result};
 use domain::Refusal;
 use domain::callers::Caller;
 use domain::ids::{ToolCallId, WorkspaceId};
-use domain::tool_calls::{CallStatus, ToolCall};
+use domain::tool_calls::{Brief, CallStatus, ToolCall};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use store::{LITTLE_BYTES, Operation, Tx};
@@ -89,8 +89,8 @@ fn is_seen_by(call: &ToolCall, caller: &Caller) -> bool {
     }
 }
 
-/// The caller's own calls in a project, newest first.
-pub async fn list(ctx: &Ctx, project: ProjectRef, status: Option<&str>, page: Page) -> Result<Listed<ToolCall>> {
+/// The caller's own calls in a project, newest first; of what is long in them, the beginning.
+pub async fn list(ctx: &Ctx, project: ProjectRef, status: Option<&str>, page: Page) -> Result<Listed<Brief>> {
     ctx.caller.require_person()?;
     let limit = page.limit()?;
     let before = page.after(1)?.remove(0);
@@ -101,7 +101,7 @@ pub async fn list(ctx: &Ctx, project: ProjectRef, status: Option<&str>, page: Pa
     let status = status.map(|text| CallStatus::parse(text).ok_or_else(unknown)).transpose()?;
     let operation = List { caller: ctx.caller.clone(), project, status, before, limit: limit + 1 };
     let items = ctx.house.store().scan(operation).await?;
-    Ok(Listed::cut(items, limit, |call| vec![call.id.as_str().to_owned()]))
+    Ok(Listed::cut(items, limit, |brief| vec![brief.call.id.as_str().to_owned()]))
 }
 
 struct List {
@@ -112,14 +112,25 @@ struct List {
     limit: u64,
 }
 
+/// So many calls are held whole at a time: each may be of many megabytes.
+const READ_AT_ONCE: u64 = 4;
+
 impl Operation for List {
-    type Output = Vec<ToolCall>;
+    type Output = Vec<Brief>;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<ToolCall>> {
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Brief>> {
         let project = projects::find(tx, &self.caller, &self.project).await?;
         let user = &self.caller.user;
-        let mut calls = tx.scope(&project.workspace).tool_calls();
-        Ok(calls.page(&project.id, user, self.status, &self.before, self.limit).await?)
+        let (mut found, mut before, mut left) = (Vec::new(), self.before.clone(), self.limit);
+        while left > 0 {
+            let mut calls = tx.scope(&project.workspace).tool_calls();
+            let some = calls.page(&project.id, user, self.status, &before, READ_AT_ONCE.min(left)).await?;
+            let Some(last) = some.last() else { break };
+            before = last.id.as_str().to_owned();
+            left -= some.len() as u64;
+            found.extend(some.into_iter().map(ToolCall::in_brief));
+        }
+        Ok(found)
     }
 }

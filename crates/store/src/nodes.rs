@@ -164,6 +164,12 @@ impl Tx {
         rows.into_iter().map(read).collect()
     }
 
+    /// The nodes that serve the members of a workspace, of all workspaces.
+    pub async fn nodes_of_members(&mut self) -> Result<Vec<Node>> {
+        let rows = self.query(selected!("WHERE project IS NULL ORDER BY workspace, name"), params![]).await?;
+        rows.into_iter().map(read).collect()
+    }
+
     /// The nodes of all workspaces that somebody is a member of.
     pub async fn nodes_seen_by(&mut self, user: &UserId) -> Result<Vec<Node>> {
         let rows = self

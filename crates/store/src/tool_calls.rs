@@ -8,7 +8,7 @@ use domain::ids::{AgentId, ApprovalId, NodeId, ProjectId, SessionId, TaskId, Too
 use domain::messages::NamedAgent;
 use domain::participants::Participant;
 use domain::times::Timestamp;
-use domain::tool_calls::{CallOrigin, CallOutcome, CallStatus, CallTimes, Delivery, ToolCall, Waiter, Wish};
+use domain::tool_calls::{CallOrigin, CallOutcome, CallStatus, CallTimes, Delivery, OpenCalls, ToolCall, Waiter, Wish};
 
 pub struct ToolCalls<'t> {
     pub(crate) tx: &'t mut Tx,
@@ -221,6 +221,21 @@ impl ToolCalls<'_> {
             )
             .await?;
         self.read_all(rows)
+    }
+
+    /// How much is under way for somebody in a project.
+    pub async fn open_of_user(&mut self, project: &ProjectId, user: &UserId) -> Result<OpenCalls> {
+        let row = self
+            .tx
+            .query_one(
+                // Among those under way; by the name of the project SQLite would look at all there ever were.
+                "SELECT COUNT(*), CAST(COALESCE(SUM(OCTET_LENGTH(params)), 0) AS BIGINT) FROM tool_calls
+                  WHERE workspace = $1 AND node IS NOT NULL AND ended_at IS NULL AND (project || '') = $2 AND user_id = $3",
+                params![self.workspace.as_str(), project.as_str(), user.as_str()],
+            )
+            .await?;
+        let Some(mut row) = row else { return Ok(OpenCalls::default()) };
+        Ok(OpenCalls { calls: row.count()?, bytes: row.count()? })
     }
 
     /// Whether something is approved and not on its way to the node yet.

@@ -212,3 +212,29 @@ async fn a_confirmation_that_is_sent_again_under_its_key_lets_in_one_node() {
     confirm("another").await.refused(404, "PAIRING_NOT_FOUND");
     assert_eq!(names(&world, &owner).await, ["laptop"]);
 }
+
+#[tokio::test]
+async fn an_admin_who_is_no_member_lets_no_node_in_and_still_removes_one() {
+    let world = World::new().await;
+    let (owner, mary) = (world.owner().await, world.member("mary").await);
+    for (workspace, members) in [("den", &["owner", "mary"][..]), ("attic", &["mary"])] {
+        world.workspace(workspace, members).await;
+        let listed = json!({"nodes": ["shed"]});
+        world.patch(&format!("/admin/workspaces/{workspace}"), &listed).by(&owner).send().await.ok();
+    }
+    let mut body = wanted("shed", "x");
+    body.as_object_mut().unwrap().remove("project");
+    body["workspace"] = json!("attic");
+    let code = pair(&world, &body).await.ok()["code"].as_str().unwrap().to_owned();
+    let confirm = world.post(&format!("/nodes/pair/{code}/confirm"), &json!({})).by(&owner).send().await;
+    assert!(confirm.text.contains("is a member of it"), "{}", confirm.text);
+    confirm.refused(403, "FORBIDDEN");
+    assert_eq!(names(&world, &mary).await, Vec::<String>::new());
+    // One that came in while the admin was a member.
+    body["workspace"] = json!("den");
+    world.post("/nodes/pair", &body).by(&owner).send().await.ok();
+    world.leave("den", "owner").await;
+    assert_eq!((names(&world, &owner).await, names(&world, &mary).await), (vec!["shed".into()], vec!["shed".into()]));
+    assert_eq!(world.delete("/nodes/shed").by(&owner).send().await.status, 204);
+    assert_eq!(names(&world, &mary).await, Vec::<String>::new());
+}

@@ -3,6 +3,7 @@
 use super::{Event, EventKind};
 use crate::ids::{ProjectId, SessionId};
 use crate::messages::Message;
+use crate::node_tools::name_for_others;
 use crate::tasks::{Task, TaskStatus};
 use crate::times::Timestamp;
 use crate::worker_spaces::{Alert, SpaceStatus};
@@ -67,7 +68,8 @@ impl Event {
     /// A message of an agent that is whole and kept.
     pub fn message(message: &Message, project: &ProjectId) -> Self {
         let made_by = message.made_by.as_ref();
-        let tools: Vec<&str> = message.calls.iter().map(|call| call.tool.as_str()).collect();
+        // Everybody in the session hears of it.
+        let tools: Vec<&str> = message.calls.iter().map(|call| name_for_others(&call.tool)).collect();
         let fields = [
             ("message_id", json!(message.id)),
             ("number", json!(message.number)),

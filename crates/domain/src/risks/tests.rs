@@ -41,6 +41,7 @@ const NEW: Known<'static> = Known {
     has_read: false,
     exists: Some(false),
     resolved: None,
+    is_unseen: false,
     network: false,
     is_always_asked: false,
     also_shown: &[],
@@ -48,6 +49,7 @@ const NEW: Known<'static> = Known {
 const UNREAD: Known<'static> = Known { exists: Some(true), ..NEW };
 const UNKNOWN: Known<'static> = Known { exists: None, ..NEW };
 const KNOWN: Known<'static> = Known { has_read: true, ..UNREAD };
+const UNSEEN: Known<'static> = Known { is_unseen: true, ..KNOWN };
 const READ_BEFORE: Known<'static> = Known { has_read: true, ..UNKNOWN };
 
 #[test]
@@ -75,6 +77,11 @@ fn each_call_has_the_risk_that_is_written_down_for_it() {
         (append("a"), UNKNOWN, Medium),
         (edit("a"), UNREAD, Medium),
         (edit("a"), KNOWN, Medium),
+        (write("a"), UNSEEN, High),
+        (append("a"), UNSEEN, High),
+        (edit("a"), UNSEEN, High),
+        (edit("a"), Known { exists: None, ..UNSEEN }, High),
+        (write("a"), Known { exists: Some(false), ..UNSEEN }, Medium),
         (write(".git/hooks/pre-commit"), NEW, High),
         (append(".bashrc"), KNOWN, High),
         (edit(".GitHub/workflows/x.yml"), KNOWN, High),

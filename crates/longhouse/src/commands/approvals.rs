@@ -68,7 +68,11 @@ async fn watch(client: &Client, json: bool, actor: &Actor) -> Result<()> {
     let mut events = Events::new(client.stream(actor, "/my/events", None).await?);
     let waiting = client.get(actor, "/my/approvals?status=pending").await?;
     for asked in waiting["items"].as_array().into_iter().flatten().rev() {
-        show(json, asked)?;
+        // A list has only the beginning of what is long.
+        match asked["id"].as_str().filter(|_| asked["cut"] == true) {
+            Some(id) => show(json, &client.get(actor, &path(&["my", "approvals", id], &[])).await?)?,
+            None => show(json, asked)?,
+        }
     }
     while let Some(event) = events.next().await {
         let data: Value = serde_json::from_str(&event.data).unwrap_or_default();

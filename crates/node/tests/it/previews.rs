@@ -54,15 +54,21 @@ fn a_preview_creates_nothing_and_refuses_what_the_change_would_be_refused() {
 fn what_cannot_be_shown_says_why_and_what_is_long_says_that_it_is_cut() {
     let scene = Scene::new();
     std::fs::write(scene.root().join("bytes"), b"\xff\x00").unwrap();
-    scene.put("large", &"x\n".repeat(600_000));
+    scene.put("large", &"x\n".repeat(2_200_000));
     let previews = Previews::new(&scene.files);
     let preview = previews.write(&writing("bytes", "text")).unwrap();
     assert_eq!((preview.diff, preview.why_no_diff), (None, Some("not text")));
     let preview = previews.delete("large").unwrap();
     assert_eq!((preview.diff, preview.why_no_diff), (None, Some("too long to be compared")));
-    let preview = previews.write(&writing("new", &"line of text ü\n".repeat(40_000))).unwrap();
+    // A file that would be gone is not shown in part.
+    scene.put("long", &"x\n".repeat(600_000));
+    let preview = previews.delete("long").unwrap();
+    assert_eq!((preview.diff, preview.why_no_diff), (None, Some("too long to be compared")));
+    let preview = previews.write(&writing("new", &"line of text ü\n".repeat(80_000))).unwrap();
     let diff = preview.diff.unwrap();
-    assert!(diff.truncated && diff.text.len() <= 256 * 1024 && diff.text.ends_with('\n'));
+    assert!(diff.truncated && diff.text.len() <= 1024 * 1024 && diff.text.ends_with('\n'));
+    let preview = previews.write(&writing("new", &"line of text ü\n".repeat(40_000))).unwrap();
+    assert!(!preview.diff.unwrap().truncated, "up to a mebibyte it is whole");
     // Made to be slow to compare: it is not compared to the end, but for a moment.
     let shuffled = |step: usize| (0..60_000).map(|line| format!("{}\n", line * step % 60_007)).collect::<String>();
     scene.put("slow", &shuffled(7));

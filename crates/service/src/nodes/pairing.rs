@@ -181,6 +181,12 @@ impl Admission {
             ServesWhat::Workspace(name) => {
                 let workspace = workspaces::find(tx, &self.caller, name).await?.id;
                 self.caller.require_admin()?;
+                // A node works in the name of whoever let it in, and for members only.
+                if !tx.is_member(&self.caller.user, &workspace).await? {
+                    let message = "whoever lets a node in for a workspace is a member of it: become one first, or ask an \
+                                   admin who is";
+                    return Err(Refusal::forbidden(message).into());
+                }
                 let settings = self.rules.workspace(&workspace);
                 let is_listed = settings.nodes.as_ref().is_some_and(|names| names.contains(&asked.name));
                 if !is_listed {

@@ -67,9 +67,3 @@ async fn freeze(
     }
     Ok(Some(SessionKnew { rev, keys, tokens, label: snapshot.label }))
 }
-
-/// Whether nobody could see all of what it would change.
-pub(super) fn is_shown_in_part(call: &ToolCall) -> bool {
-    let preview = call.judgement.as_ref().and_then(|judgement| judgement.preview.as_ref());
-    preview.is_some_and(|preview| preview.diff_cut)
-}

@@ -1,7 +1,6 @@
 //! What the house thinks of a call: whether it is well-formed, whether the rules allow it, how dangerous it is, and so
 //! whether a person has to be asked. What is special about plugins is in `plugin_calls`.
 
-use super::asking::is_shown_in_part;
 use super::knowing::knows_the_file;
 use super::moves::Moving;
 use super::settings::{granted, request_of};
@@ -10,6 +9,7 @@ use crate::plugins::Listing;
 use crate::policy;
 use crate::{Error, Result};
 use domain::agents::Agent;
+use domain::approvals::is_shown_in_part;
 use domain::digests::{NOTHING_STARTED, Parties, Plan, Shown, digest};
 use domain::ids::{ApprovalId, ProjectId, UserId, WorkspaceId};
 use domain::node_tools::{NodeRequest, NodeTool, SCHEMA_VERSION};
@@ -62,6 +62,13 @@ pub(super) enum By {
     },
 }
 
+impl By {
+    /// Of a plugin's call there is nothing but its arguments, and they are shown.
+    fn is_shown_in_part(&self, preview: Option<&Preview>) -> bool {
+        matches!(self, Self::Node { request, .. } if is_shown_in_part(request, preview))
+    }
+}
+
 impl Fit {
     /// Whether a call of that risk waits for a person.
     pub(super) fn asks(&self, risk: Risk) -> bool {
@@ -103,7 +110,8 @@ impl Judge {
         let risk = judgement.risk;
         let validated = call.validated(judgement, node)?;
         let asks_nobody = !fit.asks(risk) || self.is_remembered(tx, moving.workspace, &validated, &fit.by).await?;
-        if !asks_nobody && is_shown_in_part(&validated) {
+        let shown = validated.judgement.as_ref().and_then(|judgement| judgement.preview.as_ref());
+        if !asks_nobody && fit.by.is_shown_in_part(shown) {
             let message = "the change is too large to be shown whole to a person: make it in smaller pieces";
             let why = Refusal::new(Code::ValueTooLarge, message);
             return moving.end(tx, call, CallStatus::Invalid, why.into()).await;
@@ -187,6 +195,7 @@ impl Judge {
             has_read: knows_the_file(tx, workspace, (call, request), shown).await?,
             exists: shown.and_then(|preview| preview.exists),
             resolved: shown.and_then(|preview| preview.path.as_deref()),
+            is_unseen: shown.is_some_and(|preview| preview.no_diff.is_some()),
             network,
             is_always_asked: wanted == ProjectApproval::Always,
             also_shown: &also_shown,

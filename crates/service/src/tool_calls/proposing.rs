@@ -15,7 +15,7 @@ use domain::ids::{ProjectId, SessionId, ToolCallId, WorkspaceId};
 use domain::messages::NamedAgent;
 use domain::node_tools::NodeTool;
 use domain::nodes::choose;
-use domain::tool_calls::{CallOrigin, ToolCall, Waiter, Wish, is_of_a_plugin};
+use domain::tool_calls::{CallOrigin, ToolCall, Waiter, Wish, check_room, is_of_a_plugin};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -120,6 +120,8 @@ impl Operation for Propose {
         let moving = Moving { workspace: &project.workspace, mover: Mover::Caller(&self.caller), now };
         let proposed =
             Proposed { workspace: project.workspace.clone(), project: project.id.clone(), call: call.id.clone() };
+        let open = tx.scope(&project.workspace).tool_calls().open_of_user(&project.id, &call.origin.user).await?;
+        check_room(open, call.wish.params.len() as u64)?;
         if is_of_a_plugin(&call.wish.tool) {
             moving.begin(tx, &call).await?;
             let Judged { woken, .. } = self.judge.judge(tx, &moving, &call, None).await?;

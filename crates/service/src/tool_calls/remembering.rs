@@ -3,8 +3,8 @@
 use super::judging::{By, Judge};
 use crate::Result;
 use domain::ids::WorkspaceId;
-use domain::standing_rules::{Asked, Covers, RulePlace, StandingRule};
-use domain::tool_calls::{Risk, ToolCall};
+use domain::standing_rules::{Asked, RulePlace, StandingRule};
+use domain::tool_calls::ToolCall;
 use store::Tx;
 
 impl Judge {
@@ -42,7 +42,7 @@ impl Judge {
         Ok(false)
     }
 
-    /// A folder that was remembered for something harmless does not stand for something dangerous in it.
+    /// A rule goes as far as what was shown when it was made.
     async fn is_as_wide_as(
         &self,
         tx: &mut Tx,
@@ -50,13 +50,10 @@ impl Judge {
         rule: &StandingRule,
         call: &ToolCall,
     ) -> Result<bool> {
-        let is_high = |call: &ToolCall| call.judgement.as_ref().is_some_and(|judged| judged.risk == Risk::High);
-        if matches!(rule.covers, Covers::Call { .. }) || !is_high(call) {
-            return Ok(true);
-        }
         let Some(approval) = tx.scope(workspace).approvals().get(&rule.approval).await? else { return Ok(false) };
         let shown = tx.scope(workspace).tool_calls().get(&approval.project, &approval.call).await?;
-        Ok(shown.is_some_and(|shown| is_high(&shown)))
+        let shown = shown.and_then(|shown| shown.judgement);
+        Ok(shown.zip(call.judgement.as_ref()).is_some_and(|(shown, found)| rule.is_as_wide_as(&shown, found)))
     }
 }
 

@@ -128,12 +128,16 @@ async fn a_private_agent_of_a_shared_project_works_on_the_items_of_whoever_asked
 }
 
 #[tokio::test]
-async fn a_member_stops_what_another_began_and_a_stranger_does_not_know_of_it() {
+async fn the_projects_creator_stops_what_a_member_began_no_other_member_does_and_a_stranger_does_not_know_of_it() {
     let street = Street::new().await;
     street.provider.block();
-    let task = street.leave(&street.ann, "plans", "run").await;
+    let task = street.leave(&street.bob, "plans", "run").await;
     street.provider.until_in_flight(1).await;
     let path = format!("/my/projects/garden/tasks/{task}/cancel");
+    let of_ann = street.leave(&street.ann, "plans", "run, too").await;
+    let other = format!("/my/projects/garden/tasks/{of_ann}/cancel");
+    street.world.post(&other, &json!({})).by(&street.bob).send().await.refused(403, "FORBIDDEN");
+    street.world.post(&other, &json!({})).by(&street.ann).send().await.ok();
     street.world.post(&path, &json!({})).by(&street.eve).send().await.refused(404, "PROJECT_NOT_FOUND");
     street.say(&street.eve, "plans", "let me in").await.refused(404, "SESSION_NOT_FOUND");
     let history = street.world.get("/sessions/plans/messages").by(&street.eve).send().await;
@@ -143,8 +147,8 @@ async fn a_member_stops_what_another_began_and_a_stranger_does_not_know_of_it() 
     }
     let cleanup = street.world.post("/my/projects/garden/worker-space/cleanup", &json!({}));
     cleanup.by(&street.eve).send().await.refused(404, "PROJECT_NOT_FOUND");
-    let cancelled = street.world.post(&path, &json!({})).by(&street.bob).send().await.ok();
-    assert_eq!(cancelled["error"]["message"], "cancelled by usr_bob");
+    let cancelled = street.world.post(&path, &json!({})).by(&street.ann).send().await.ok();
+    assert_eq!(cancelled["error"]["message"], "cancelled by usr_ann");
     street.provider.until_hung_up(1).await;
 }
 
@@ -275,4 +279,28 @@ async fn a_key_that_a_list_hides_is_not_shown_by_the_history() {
     assert_eq!(street.say(&street.bob, "hidden", "Keep a plan").await.ok()["status"], "completed");
     let seen = street.world.get("/sessions/hidden/messages").by(&street.bob).send().await;
     assert!(seen.text.contains("Done.") && !seen.text.contains("HIDDEN-PLAN"), "{}", seen.text);
+}
+
+#[tokio::test]
+async fn others_hear_that_a_tool_was_used_on_a_machine_and_not_which() {
+    let street = Street::new().await;
+    let tools = json!({"tools": {"allow": ["filesystem.*"]}});
+    let owner = street.world.owner().await;
+    street.world.patch("/admin/workspaces/team", &tools).by(&owner).send().await.ok();
+    // Nobody is there to do it: the wish itself is what is told of.
+    street
+        .provider
+        .script(vec![Turn::call("tool_read_file", json!({"path": "diary"})), Turn::say("There is no machine.")]);
+    street.say(&street.ann, "plans", "read my diary").await.ok();
+    let used = async |token: &str| {
+        let listed = items(street.world.get("/sessions/plans/messages").by(token).send().await);
+        let calls = listed.iter().flat_map(|message| message["tool_calls"].as_array().cloned().unwrap_or_default());
+        calls.map(|call| call["tool"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(used(&street.ann).await, ["tool_read_file"]);
+    assert_eq!(used(&street.bob).await, ["node_tool"]);
+    let ask = street.world.get("/sessions/plans/events").by(&street.bob).header("last-event-id", "0");
+    let mut events = ask.stream().await;
+    let seen = until(&mut events, |event| !event.data["tools"].is_null()).await;
+    assert_eq!(seen.last().unwrap().data["tools"], json!(["node_tool"]));
 }

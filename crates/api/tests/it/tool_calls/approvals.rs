@@ -151,6 +151,31 @@ async fn a_folder_that_was_remembered_for_something_harmless_does_not_stand_for_
 }
 
 #[tokio::test]
+async fn a_yes_to_this_very_change_does_not_stand_once_somebody_has_changed_the_file() {
+    let world = World::new().await;
+    let bench = Bench::new(&world).await;
+    let soon = serde_json::to_value(world.house.now().plus_seconds(3600)).unwrap();
+    let remember = json!({"remember": {"kind": "call", "for": soon}});
+    let nothing = json!({"exists": false, "path": "a"});
+    let file = |text: &str| json!({"exists": true, "path": "a", "base_sha256": text.repeat(64)});
+    let write = ("tool_write_file", json!({"path": "a", "content": "x"}));
+    for ((tool, params), shown, later) in
+        [(write, nothing.clone(), file("1")), (("tool_delete_file", json!({"path": "a"})), file("2"), file("3"))]
+    {
+        let make = async |found: &Value| -> Value {
+            let call = bench.execute(tool, params.clone()).await.ok();
+            bench.node.preview(&call, found).await.ok()
+        };
+        let call = make(&shown).await;
+        assert_eq!(call["status"], "waiting_approval");
+        bench.answer(&bench.owner, &call, "approve", &remember).await.ok();
+        assert_eq!(make(&shown).await["status"], "dispatched", "{tool}");
+        let changed = make(&later).await;
+        assert_eq!((&changed["status"], &changed["risk"]["level"]), (&json!("waiting_approval"), &json!("HIGH")));
+    }
+}
+
+#[tokio::test]
 async fn whoever_decides_for_others_sees_what_is_for_shared_machines_and_nobodys_own() {
     let world = World::new().await;
     let (owner, mary, shared) = super::rights::on_a_shared_machine(&world).await;

@@ -42,11 +42,42 @@ async fn a_card_tells_why_the_agent_asked_and_what_its_session_knew() {
 async fn nobody_is_asked_about_what_could_not_be_shown_whole() {
     let world = World::new().await;
     let bench = Bench::new(&world).await;
-    let call = bench.execute("tool_write_file", json!({"path": "a", "content": "x"})).await.ok();
-    let call = bench.node.preview(&call, &json!({"exists": true, "diff": "-y\n", "diff_cut": true})).await.ok();
-    assert_eq!((&call["status"], &call["reason"]["code"]), (&json!("invalid"), &json!("VALUE_TOO_LARGE")));
+    let too_long = json!({"exists": true, "no_diff": "too long to be compared"});
+    let long = "x".repeat(1_500_000);
+    for (tool, params, found) in [
+        (
+            "tool_write_file",
+            json!({"path": "a", "content": "x"}),
+            json!({"exists": true, "diff": "-y\n", "diff_cut": true}),
+        ),
+        ("tool_write_file", json!({"path": "a", "content": "x"}), too_long.clone()),
+        ("tool_write_file", json!({"path": "a", "content": long}), json!({"exists": false})),
+        ("tool_edit_file", json!({"path": "a", "old": "x", "new": long}), too_long.clone()),
+    ] {
+        let call = bench.execute(tool, params).await.ok();
+        let call = bench.node.preview(&call, &found).await.ok();
+        assert_eq!(
+            (&call["status"], &call["reason"]["code"]),
+            (&json!("invalid"), &json!("VALUE_TOO_LARGE")),
+            "{found}"
+        );
+    }
     let pending = world.get("/my/approvals").by(&bench.owner).send().await.ok();
     assert_eq!(pending["items"], json!([]));
+}
+
+#[tokio::test]
+async fn a_change_up_to_a_mebibyte_is_shown_and_one_of_a_file_that_cannot_be_shown_is_dangerous() {
+    let world = World::new().await;
+    let bench = Bench::new(&world).await;
+    let text = "ü\"\n".repeat(200_000);
+    let call = bench.execute("tool_write_file", json!({"path": "a", "content": text})).await.ok();
+    let call = bench.node.preview(&call, &json!({"exists": false, "diff": format!("+{text}")})).await.ok();
+    let asked = card(&world, &bench.owner, &call).await;
+    assert_eq!((&asked["risk"]["level"], asked["diff"].as_str().map(str::len)), (&json!("MEDIUM"), Some(800_001)));
+    let call = bench.execute("tool_write_file", json!({"path": "b", "content": "x", "mode": "append"})).await.ok();
+    let call = bench.node.preview(&call, &json!({"exists": true, "no_diff": "not text"})).await.ok();
+    assert_eq!(card(&world, &bench.owner, &call).await["risk"]["level"], "HIGH");
 }
 
 #[tokio::test]

@@ -147,3 +147,52 @@ async fn files_of_ten_megabytes_go_in_and_more_do_not() {
     let most = json!({"success": true, "content": "x".repeat(14 * 1024 * 1024)});
     assert_eq!(bench.node.result(&read, &most).await.ok()["status"], "completed");
 }
+
+#[tokio::test]
+async fn calls_that_nobody_answers_do_not_fill_the_house() {
+    let world = World::new().await;
+    let bench = Bench::new(&world).await;
+    let large = json!({"path": "a", "content": "x".repeat(9_000_000)});
+    for _ in 0..7 {
+        assert_eq!(bench.execute("tool_write_file", large.clone()).await.ok()["status"], "proposed");
+    }
+    let refused = bench.execute("tool_write_file", large.clone()).await;
+    assert_eq!(refused.headers["retry-after"], "30");
+    refused.refused(503, "QUEUE_FULL");
+    for _ in 7..100 {
+        bench.execute("tool_write_file", json!({"path": "b", "content": "x"})).await.ok();
+    }
+    bench.execute("tool_read_file", json!({"path": "b"})).await.refused(503, "QUEUE_FULL");
+    // What is open for one project is no other's.
+    world.project(&bench.owner, "other").await;
+    world.hand_node(&bench.owner, "desk", "other").await;
+    let body = json!({"agent": "agent_coder", "tool": "tool_write_file", "params": large});
+    world.post("/my/projects/other/tools/execute", &body).by(&bench.owner).send().await.ok();
+    let listed = world.get("/my/projects/garden/tools?limit=500").by(&bench.owner).send().await;
+    assert!(listed.text.len() < 500_000, "{}", listed.text.len());
+    assert_eq!(listed.ok()["items"].as_array().unwrap().len(), 100);
+}
+
+#[tokio::test]
+async fn lists_have_the_beginning_of_what_is_long_and_say_so_and_one_by_itself_is_whole() {
+    let world = World::new().await;
+    let bench = Bench::new(&world).await;
+    let text = "line\n".repeat(100_000);
+    let call = bench.execute("tool_write_file", json!({"path": "notes.md", "content": text})).await.ok();
+    let call = bench.node.preview(&call, &json!({"exists": false, "diff": text})).await.ok();
+    let short = bench.waiting_write("b").await;
+    for (list, one) in [
+        ("/my/approvals?status=pending".to_owned(), format!("/my/approvals/{}", call["approval_id"].as_str().unwrap())),
+        ("/my/projects/garden/tools".to_owned(), format!("/my/projects/garden/tools/{}", call["id"].as_str().unwrap())),
+    ] {
+        let listed = world.get(&list).by(&bench.owner).send().await.ok();
+        let [newer, older] = &listed["items"].as_array().unwrap()[..] else { panic!("{listed}") };
+        assert_eq!((&newer["cut"], &newer["params"]), (&Value::Null, &short["params"]), "{list}");
+        assert_eq!((&older["cut"], &older["params"]["path"]), (&json!(true), &json!("notes.md")), "{list}");
+        assert_eq!(older["preview"]["diff_cut"], true, "{list}");
+        assert!(older.to_string().len() < 20_000, "{list}: {}", older.to_string().len());
+        let whole = world.get(&one).by(&bench.owner).send().await.ok();
+        assert_eq!((&whole["cut"], &whole["params"]["content"]), (&Value::Null, &json!(text)), "{one}");
+        assert_eq!(whole["preview"]["diff"], json!(text), "{one}");
+    }
+}

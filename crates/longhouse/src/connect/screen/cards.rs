@@ -103,6 +103,7 @@ impl Waiting {
                 Shown::All
             }
         };
+        let shown = if asked.cut { Shown::Beginning } else { shown };
         card.arguments(&asked.params);
         if let Some(why) = &asked.why {
             card.heading("why");
@@ -273,7 +274,8 @@ impl Writing {
         }
         if let Some(why) = &found.no_diff {
             self.warn(&format!("No diff: {why}"));
-            return Shown::Nothing;
+            // Too long is as good as cut: there is nothing to say yes to.
+            return if found.diff_cut { Shown::Beginning } else { Shown::Nothing };
         }
         found.diff.iter().for_each(|diff| self.diff(diff));
         if found.diff_cut {

@@ -11,7 +11,9 @@ use anyhow::{Context, Result};
 use axum::body::Body;
 use protocol::approvals::Approval;
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -22,18 +24,24 @@ const HOW: &str = "to answer here, give a token of yours (--token-file or LONGHO
 pub(super) struct Person {
     client: Client,
     actor: Actor,
+    /// What waits and is long, by id.
+    whole: Mutex<BTreeMap<String, Value>>,
 }
 
 impl Person {
+    fn new(client: Client, actor: Actor) -> Self {
+        Self { client, actor, whole: Mutex::default() }
+    }
+
     /// `user`: for whom the node works; on the server's own machine that is who answers. Without a credential, how to have one.
     pub(super) async fn find(place: &Place, server: &str, user: &str) -> Result<Result<Self, String>> {
         if given_token(place)?.is_some() {
             let client = Client::Remote(Remote::new(server, place)?);
-            return Ok(Ok(Self { client, actor: Actor::default() }));
+            return Ok(Ok(Self::new(client, Actor::default())));
         }
         let local = if place.server.is_none() { Client::to_server_of(place).await } else { None };
         let actor = Actor { user: Some(user.to_owned()), participant: None };
-        Ok(local.map(|client| Self { client, actor }).ok_or_else(|| HOW.to_owned()))
+        Ok(local.map(|client| Self::new(client, actor)).ok_or_else(|| HOW.to_owned()))
     }
 
     /// Tells what waits, now and whenever that may have changed. The stream is a hint; the list is the truth. Never ends.
@@ -43,11 +51,40 @@ impl Person {
 
     async fn list(&self, tell: &UnboundedSender<Event>) -> Result<()> {
         let pages = all_pages(&self.client, &self.actor, &["my", "approvals"], &[("status", Some("pending"))]);
-        let list = patiently(pages).await?;
+        let mut list = patiently(pages).await?;
+        for asked in list.iter_mut().filter(|asked| asked["cut"] == true) {
+            *asked = self.whole(asked).await?;
+        }
+        self.keep_only(&list);
         let list: Vec<Approval> =
             serde_json::from_value(list.into()).context("the house told of approvals in another way")?;
         let _ = tell.send(Event::Approvals(list));
         Ok(())
+    }
+
+    /// A list has only the beginning of what is long; what waits does not change, so it is asked for once.
+    async fn whole(&self, asked: &Value) -> Result<Value> {
+        let id = asked["id"].as_str().unwrap_or_default();
+        let known = self.whole.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let found = patiently(self.client.get(&self.actor, &path(&["my", "approvals", id], &[]))).await;
+        match found {
+            // Answered meanwhile: its card stays without a yes until the next list is without it.
+            Err(error) if error.downcast_ref::<Refused>().is_some() => Ok(asked.clone()),
+            Err(error) => Err(error),
+            Ok(found) => {
+                self.whole.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), found.clone());
+                Ok(found)
+            }
+        }
+    }
+
+    fn keep_only(&self, listed: &[Value]) {
+        let ids: BTreeSet<&str> = listed.iter().filter_map(|asked| asked["id"].as_str()).collect();
+        let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        whole.retain(|id, _| ids.contains(id.as_str()));
     }
 
     pub(super) async fn approve(&self, id: String, project: &str, digest: &str) -> Event {

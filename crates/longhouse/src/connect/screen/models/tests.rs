@@ -264,6 +264,10 @@ fn what_was_not_shown_whole_is_not_approved() {
     assert_eq!(press(&mut cut, "yy"), []);
     assert!(cut.notes[0].contains("the diff was cut"), "{:?}", cut.notes);
     assert_eq!(press(&mut cut, "n\n"), [reject("a", None)], "a no is");
+    let mut long = with(&[("preview", json!({"no_diff": "too long to be compared", "diff_cut": true}))]);
+    assert_eq!(press(&mut long, "yy"), []);
+    let mut brief = with(&[("cut", json!(true))]);
+    assert_eq!(press(&mut brief, "yy"), [], "a list had only the beginning of it");
     for unseen in [json!({"no_diff": "not text"}), Value::Null] {
         let mut model = with(&[("preview", unseen.clone())]);
         assert_eq!((press(&mut model, "y"), press(&mut model, "y")), (vec![], vec![approve("a")]), "{unseen}");
