@@ -26,6 +26,11 @@ pub struct Approval {
     pub on_behalf_of: String,
     pub session: Option<String>,
     pub node: Option<String>,
+    /// How the machine and the folder on it are called, as long as the node is here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_label: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     pub requested_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
@@ -208,6 +213,8 @@ impl Approval {
             agent_id: call.agent_id,
             session: call.session,
             node: call.node,
+            node_name: call.node_name,
+            root_label: call.root_label,
         }
     }
 }
