@@ -10,13 +10,14 @@ use axum::Json;
 use axum::http::StatusCode;
 use domain::Refusal;
 use domain::answers::SnapshotContent;
-use domain::risks::made_visible;
+use domain::risks::{made_visible, made_visible_in_a_line};
 use domain::times::Timestamp;
 use protocol::approvals::{
     Approval, ApprovalList, Approve, DecideAll, DecidedAll, DecidedOne, Reject, Remember, SessionKnew, StandingRule,
     StandingRuleList, Why,
 };
 use protocol::errors::{ErrorBody, ErrorDetail};
+use protocol::tool_calls::ToolCall;
 use serde::Deserialize;
 use service::approvals::{self, Answer, Inquiry, RememberWhat};
 use service::paging::Page;
@@ -37,11 +38,12 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 }
 
 fn told(inquiry: Inquiry) -> Approval {
-    let Inquiry { workspace, approval, call, why, cut } = inquiry;
+    let Inquiry { workspace, approval, call, why, node, cut } = inquiry;
     let knew = call.judgement.as_ref().and_then(|judgement| judgement.session_knew.as_ref());
     let session_knew = knew.map(|knew| SessionKnew { rev: knew.rev, keys: knew.keys, total_size_tokens: knew.tokens });
     let why = why.map(|why| Why { asked: made_visible(&why.asked), said: made_visible(&why.said) });
-    let shown = Approval::new(workspace.as_str(), approval, call.into(), made_visible);
+    let call = ToolCall::from(call).on(node.as_ref(), made_visible_in_a_line);
+    let shown = Approval::new(workspace.as_str(), approval, call, made_visible);
     Approval { why, session_knew, cut, ..shown }
 }
 
@@ -57,7 +59,9 @@ struct Asked {
     cursor: Option<String>,
 }
 
-/// What you are asked, newest first. Of what is long you get the beginning, with `cut`; one by itself is whole.
+/// What you are asked, newest first.
+///
+/// Of what is long you get the beginning, with `cut`; one by itself is whole.
 #[utoipa::path(get, path = "/my/approvals", tag = "approvals", params(Asked), responses((status = 200, body = ApprovalList)))]
 async fn list(Signed { ctx, .. }: Signed, Params(query): Params<Asked>) -> Result<Json<ApprovalList>> {
     let page = Page { limit: query.limit, cursor: query.cursor };

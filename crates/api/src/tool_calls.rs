@@ -12,6 +12,7 @@ use axum::http::StatusCode;
 use domain::Refusal;
 use domain::callers::Credential;
 use domain::messages::Failure;
+use domain::risks::made_visible_in_a_line;
 use domain::tool_calls as words;
 use protocol::errors::ErrorBody;
 use protocol::tool_calls::{
@@ -79,10 +80,19 @@ async fn execute(
     let proposed = tool_calls::execute(&ctx, project, Execute { agent, session, tool, params, node }).await?;
     let call = tool_calls::wait(&ctx, &proposed, patience).await?;
     let status = if call.status.has_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
-    Ok((status, Json(call.into())))
+    Ok((status, Json(told(&ctx, call).await?)))
 }
 
-/// Your calls in a project, newest first; of what is long the beginning, with `cut`. To a node: those that it has to do with, oldest first.
+/// A call with the names of its machine: for people. A node knows its own.
+async fn told(ctx: &Ctx, call: words::ToolCall) -> Result<ToolCall> {
+    let machines = tool_calls::machines(ctx, std::iter::once(&call)).await?;
+    let node = call.delivery.node.as_ref().and_then(|id| machines.get(id));
+    Ok(ToolCall::from(call).on(node, made_visible_in_a_line))
+}
+
+/// Your calls in a project, newest first. To a node: those that it has to do with, oldest first.
+///
+/// Of what is long you get the beginning, with `cut`; one by itself is whole, and so is what a node gets.
 #[utoipa::path(get, path = "/my/projects/{project}/tools", tag = "tools", params(("project" = String, Path), ByStatus),
     responses((status = 200, body = ToolCallList), (status = 404, body = ErrorBody, description = "PROJECT_NOT_FOUND")))]
 async fn list(
@@ -97,7 +107,12 @@ async fn list(
     }
     let page = Page { limit: query.limit, cursor: query.cursor };
     let listed = tool_calls::list(&ctx, project, query.status.as_deref(), page).await?;
-    let items = listed.items.into_iter().map(Into::into).collect();
+    let machines = tool_calls::machines(&ctx, listed.items.iter().map(|brief| &brief.call)).await?;
+    let told = |brief: words::Brief| {
+        let node = brief.call.delivery.node.as_ref().and_then(|id| machines.get(id));
+        ToolCall::from(brief).on(node, made_visible_in_a_line)
+    };
+    let items = listed.items.into_iter().map(told).collect();
     Ok(Json(ToolCallList { items, next_cursor: listed.next_cursor }))
 }
 
@@ -115,12 +130,11 @@ async fn get(
     Params(query): Params<InWorkspace>,
 ) -> Result<Json<ToolCall>> {
     let project = ProjectRef { id_or_name, workspace: query.workspace };
-    let call = if is_node(&ctx) {
-        tool_calls::get_as_node(&ctx, &project, &call).await?
-    } else {
-        tool_calls::get(&ctx, project, &call).await?
-    };
-    Ok(Json(call.into()))
+    if is_node(&ctx) {
+        return Ok(Json(tool_calls::get_as_node(&ctx, &project, &call).await?.into()));
+    }
+    let call = tool_calls::get(&ctx, project, &call).await?;
+    Ok(Json(told(&ctx, call).await?))
 }
 
 /// For nodes: what a call would do, found out without doing it.

@@ -29,6 +29,11 @@ pub struct Approval {
     /// The plugin whose tool it is, with what it says of it as that was accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plugin: Option<PluginUse>,
+    /// How the machine and the folder on it are called, as long as the node is here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_label: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     pub requested_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
@@ -212,6 +217,8 @@ impl Approval {
             session: call.session,
             node: call.node,
             plugin: call.plugin,
+            node_name: call.node_name,
+            root_label: call.root_label,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Calls of tools on people's machines and of plugins, and what nodes say about them.
 
 use crate::messages::Failure;
+use domain::nodes::Node;
 use domain::times::Timestamp;
 use domain::tool_calls as words;
 use serde::{Deserialize, Serialize};
@@ -107,6 +108,11 @@ pub struct ToolCall {
     pub plugin: Option<PluginUse>,
     pub approval_id: Option<String>,
     pub node: Option<String>,
+    /// How the machine and the folder on it are called, as long as the node is here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_label: Option<String>,
     /// How often the node was told of it.
     pub attempt: u64,
     pub project: String,
@@ -263,6 +269,8 @@ impl From<words::ToolCall> for ToolCall {
             preview: judgement.and_then(|judgement| judgement.preview).map(Into::into),
             approval_id: approval.map(|approval| approval.as_str().to_owned()),
             node: delivery.node.map(|node| node.as_str().to_owned()),
+            node_name: None,
+            root_label: None,
             attempt: delivery.attempt,
             project: origin.project.as_str().to_owned(),
             session: origin.session.map(|session| session.as_str().to_owned()),
@@ -277,6 +285,15 @@ impl From<words::ToolCall> for ToolCall {
             ended_at: times.ended_at,
             cut: false,
         }
+    }
+}
+
+impl ToolCall {
+    /// The same with the names of its machine. `shown`: how text is shown to people.
+    #[must_use]
+    pub fn on(self, node: Option<&Node>, shown: fn(&str) -> String) -> Self {
+        let node_name = node.map(|node| node.name.clone());
+        Self { node_name, root_label: node.map(|node| shown(&node.machine.root_label)), ..self }
     }
 }
 

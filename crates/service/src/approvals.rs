@@ -13,6 +13,7 @@ use domain::answers::{self, SnapshotContent};
 use domain::approvals::{Approval, ApprovalStatus};
 use domain::history::trimmed;
 use domain::ids::{ApprovalId, UserId, WorkspaceId};
+use domain::nodes::Node;
 use domain::requests::Request;
 use domain::tool_calls::{Brief, ToolCall, cut_text};
 use domain::{Code, Refusal};
@@ -25,6 +26,8 @@ pub struct Inquiry {
     pub approval: Approval,
     pub call: ToolCall,
     pub why: Option<Why>,
+    /// Where it would be done; none if that node is gone.
+    pub node: Option<Node>,
     /// Whether something long was left out of it, as lists do.
     pub cut: bool,
 }
@@ -43,16 +46,20 @@ impl Inquiry {
         let found = tx.scope(&workspace).tool_calls().get(&approval.project, &approval.call).await?;
         let Some(call) = found else { return Ok(None) };
         let why = why(tx, &workspace, &call).await?;
-        Ok(Some(Self { workspace, approval, call, why, cut: false }))
+        let node = match &call.delivery.node {
+            Some(id) => tx.scope(&workspace).nodes().get(id).await?,
+            None => None,
+        };
+        Ok(Some(Self { workspace, approval, call, why, node, cut: false }))
     }
 
     fn in_brief(self) -> Self {
-        let Self { workspace, approval, call, mut why, .. } = self;
+        let Self { workspace, approval, call, mut why, node, .. } = self;
         let Brief { call, mut cut } = call.in_brief();
         for text in why.iter_mut().flat_map(|why| [&mut why.asked, &mut why.said]) {
             cut |= cut_text(text);
         }
-        Self { workspace, approval, call, why, cut }
+        Self { workspace, approval, call, why, node, cut }
     }
 }
 

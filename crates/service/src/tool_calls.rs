@@ -37,9 +37,11 @@ use crate::projects::{self, ProjectRef};
 use crate::{Ctx, Error, Result};
 use domain::Refusal;
 use domain::callers::Caller;
-use domain::ids::{ToolCallId, WorkspaceId};
+use domain::ids::{NodeId, ToolCallId, WorkspaceId};
+use domain::nodes::Node;
 use domain::tool_calls::{Brief, CallStatus, ToolCall};
 use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use store::{LITTLE_BYTES, Operation, Tx};
 
@@ -73,6 +75,29 @@ impl Operation for Get {
         let found = tx.scope(&project.workspace).tool_calls().get(&project.id, &self.id).await?;
         let seen = found.filter(|call| is_seen_by(call, &self.caller));
         Ok((project.workspace, seen.ok_or_else(Refusal::tool_call_not_found)?))
+    }
+}
+
+/// The machines of calls that the caller was given.
+pub async fn machines<'c>(ctx: &Ctx, calls: impl Iterator<Item = &'c ToolCall>) -> Result<BTreeMap<NodeId, Node>> {
+    let ids: BTreeSet<NodeId> = calls.filter_map(|call| call.delivery.node.clone()).collect();
+    ctx.house.store().read(Machines { ids }).await
+}
+
+struct Machines {
+    ids: BTreeSet<NodeId>,
+}
+
+impl Operation for Machines {
+    type Output = BTreeMap<NodeId, Node>;
+    type Error = Error;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
+        let mut found = BTreeMap::new();
+        for id in &self.ids {
+            found.extend(tx.node(id).await?.map(|node| (id.clone(), node)));
+        }
+        Ok(found)
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) async fn run(client: &Client, json: bool, command: Approvals) -> Resu
             let status = Some(status.as_str()).filter(|status| *status != ALL);
             let mut answer =
                 client.get(&Actor::from(person), &path(&["my", "approvals"], &[("status", status)])).await?;
-            let fields = ["id", "tool", "about", "risk", "agent", "on_behalf_of", "status", "expires_at"];
+            let fields = ["id", "tool", "about", "machine", "risk", "agent", "on_behalf_of", "status", "expires_at"];
             print(json, &answer["items"].take(), |found| items(&short(found), &fields))
         }
         Approvals::Show(OneApproval { id, person }) => {
@@ -103,13 +103,24 @@ fn short(found: &Value) -> Value {
     let mut found = found.clone();
     for asked in found.as_array_mut().into_iter().flatten() {
         asked["about"] = object(&asked["params"]).into();
+        asked["machine"] = machine(asked).into();
         asked["risk"] = asked["risk"]["level"].take();
     }
     found
 }
 
+/// Where it would be done: the machine and the folder on it, or the id of a node that is gone.
+fn machine(asked: &Value) -> String {
+    let text = |name: &str| asked[name].as_str();
+    match (text("node_name"), text("root_label")) {
+        (Some(name), Some(label)) => format!("{name} ({label})"),
+        _ => text("node").unwrap_or_default().to_owned(),
+    }
+}
+
 fn whole(asked: &Value) -> String {
     let mut told = asked.clone();
+    told["machine"] = machine(asked).into();
     told["reasons"] = texts(&told["risk"]["reasons"]).into();
     told["risk"] = told["risk"]["level"].take();
     for (field, of_preview) in [("leads_to", "path"), ("cwd", "cwd"), ("replaces_sha256", "base_sha256")] {
@@ -126,6 +137,7 @@ fn whole(asked: &Value) -> String {
         "id",
         "status",
         "tool",
+        "machine",
         "risk",
         "reasons",
         "agent",
@@ -251,6 +263,11 @@ mod tests {
     fn a_list_says_what_each_is_about() {
         for (params, about) in [(json!({"path": "a"}), "a"), (json!({"program": "ls"}), "ls"), (Value::Null, "")] {
             assert_eq!(short(&json!([{"params": params, "risk": {"level": "HIGH"}}]))[0]["about"], about);
+        }
+        let asked = json!({"node": "nod_1", "node_name": "laptop", "root_label": "work"});
+        for (asked, machine) in [(asked, "laptop (work)"), (json!({"node": "nod_1"}), "nod_1")] {
+            assert_eq!(short(&json!([asked]))[0]["machine"], machine);
+            assert!(whole(&asked).contains(machine), "{}", whole(&asked));
         }
     }
 }

@@ -44,6 +44,7 @@ pub(super) async fn run(start: Start<'_>) -> Result<()> {
     let greeting = greetings::greeting(&identity, &hands, options);
     let one_line = |text: &str| cards::one_line(text);
     let about = About {
+        node: identity.node.clone(),
         name: one_line(&identity.name),
         user: one_line(&identity.user),
         root: one_line(&root.display().to_string()),

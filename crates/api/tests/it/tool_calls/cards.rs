@@ -86,6 +86,11 @@ async fn a_call_of_no_session_has_no_memory_to_show() {
     let bench = Bench::new(&world).await;
     let call = bench.waiting_write("a").await;
     let asked = card(&world, &bench.owner, &call).await;
+    let list = world.get("/my/projects/garden/tools").by(&bench.owner).send().await.ok();
+    for told in [&asked, &bench.call(&call).await, &list["items"][0]] {
+        assert_eq!(told["node"], bench.node.node["id"]);
+        assert_eq!((&told["node_name"], &told["root_label"]), (&json!("laptop"), &json!("work")), "{told}");
+    }
     assert_eq!((&asked["why"], &asked["session_knew"]), (&Value::Null, &Value::Null));
     let path = format!("/my/approvals/{}/context", call["approval_id"].as_str().unwrap());
     world.get(&path).by(&bench.owner).send().await.refused(404, "SNAPSHOT_NOT_FOUND");

@@ -82,10 +82,18 @@ impl Waiting {
         asked.id.starts_with(OF_NODE)
     }
 
-    pub(super) fn of_house(asked: &Approval) -> Self {
+    /// `here`: the id of this node.
+    pub(super) fn of_house(asked: &Approval, here: &str) -> Self {
         let risk = asked.risk.as_ref();
         let level = risk.map_or("HIGH", |risk| risk.level.as_str());
         let mut card = Writing::new(&format!("{} {}", asked.tool, lines::object(&asked.params)));
+        let machine = machine(asked);
+        let is_here = asked.node.as_deref() == Some(here);
+        if is_here {
+            card.fact("machine", &format!("{machine}: this one"));
+        } else {
+            card.warn(&format!("On another machine: {machine}"));
+        }
         card.fact("risk", level);
         risk.into_iter().flat_map(|risk| &risk.reasons).for_each(|reason| card.fact("", reason));
         if asked.network {
@@ -118,13 +126,16 @@ impl Waiting {
             card.fact("knew", &format!("{} keys at rev {} (longhouse approvals context)", knew.keys, knew.rev));
         }
         card.fact("project", &asked.project);
-        card.fact("machine", asked.node.as_deref().unwrap_or("not known"));
+        card.fact("node", asked.node.as_deref().unwrap_or("not known"));
         card.fact("id", &format!("{} {}", asked.id, asked.tool_call_id));
         card.fact("digest", &asked.digest);
+        let title = title(&asked.tool, &asked.params, &asked.agent, &asked.on_behalf_of);
+        // First, for the end of a row may not be seen.
+        let place = if is_here { String::new() } else { format!("[not here: {machine}] ") };
         Self {
             id: asked.id.clone(),
             asker: Asker::House { project: asked.project.clone(), digest: asked.digest.clone() },
-            title: one_line(&title(&asked.tool, &asked.params, &asked.agent, &asked.on_behalf_of)),
+            title: one_line(&format!("{place}{title}")),
             risk: one_line(level),
             wants_second_yes: level != Risk::Medium.as_str() || asked.preview.is_none() || shown == Shown::Nothing,
             not_offered: shown.why_not_offered(),
@@ -181,6 +192,14 @@ impl Made {
         }
         let title = one_line(&title(&call.tool, &call.params, &call.agent, &call.on_behalf_of));
         Self { id: call.id.clone(), title, state: one_line(&state), card: card.done() }
+    }
+}
+
+/// The machine and the folder on it, or the id of a node that is gone.
+fn machine(asked: &Approval) -> String {
+    match (&asked.node_name, &asked.root_label) {
+        (Some(name), Some(label)) => format!("{name} ({label})"),
+        _ => asked.node.clone().unwrap_or_else(|| "not known".to_owned()),
     }
 }
 

@@ -27,6 +27,8 @@ const DECIDED_MOST: usize = 200;
 /// What does not change while the screen is open.
 #[derive(Debug, Clone, Default)]
 pub(super) struct About {
+    /// Its id.
+    pub(super) node: String,
     pub(super) name: String,
     pub(super) user: String,
     pub(super) root: String,
@@ -263,7 +265,7 @@ impl Model {
         for asked in list.iter().rev() {
             let is_known = self.waiting.iter().any(|waiting| is_same(waiting, asked));
             if !is_known && !self.decided.contains(&asked.id) && !Waiting::poses_as_own(asked) {
-                self.insert(Waiting::of_house(asked));
+                self.insert(Waiting::of_house(asked, &self.about.node));
             }
         }
         gone.into_iter().map(|waiting| Effect::LookUp { id: waiting.id }).collect()

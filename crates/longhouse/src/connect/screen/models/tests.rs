@@ -52,7 +52,8 @@ pub(in super::super) fn question(number: u64, risk: Risk, diff: &str) -> Event {
 
 /// A screen of a usual size with these approvals, the newest first.
 pub(in super::super) fn model(approvals: &[Value]) -> Model {
-    let about = About { project: Some("prj_1".to_owned()), name: "desk".to_owned(), ..About::default() };
+    let (node, name) = ("nod_1".to_owned(), "desk".to_owned());
+    let about = About { project: Some("prj_1".to_owned()), node, name, ..About::default() };
     let mut model = Model::new(about, Timestamp::from_ms(NOW));
     model.update(Event::Size(80, 24));
     model.update(asked(approvals));
@@ -426,4 +427,19 @@ fn a_diff_is_tinted_by_its_lines_and_long_results_are_cut_with_a_word() {
     let made = Made::new(&call("call_1"), Some(&Outcome { status: "completed", result, reason: None }));
     let size: usize = made.card.iter().map(|row: &Row| row.text.len()).sum();
     assert!(size < 40_000 && made.card.iter().any(|row| row.text.contains("more bytes are not shown")));
+}
+
+#[test]
+fn what_is_for_another_machine_is_marked_on_its_row_and_on_top_of_its_card() {
+    let mut elsewhere = approval("a", "prj_1", "MEDIUM");
+    for (name, value) in [("node", "nod_2"), ("node_name", "laptop"), ("root_label", "work")] {
+        elsewhere[name] = json!(value);
+    }
+    let model = model(&[elsewhere, approval("b", "prj_1", "MEDIUM")]);
+    let [other, own] = ["a", "b"].map(|id| model.waiting.iter().find(|waiting| waiting.id == id).unwrap());
+    assert!(other.title.starts_with("[not here: laptop (work)] write_file"), "{}", other.title);
+    assert!(own.title.starts_with("write_file"), "{}", own.title);
+    let head = |waiting: &Waiting| waiting.card[1].text.clone();
+    assert!(head(other).contains("another machine: laptop (work)"), "{}", head(other));
+    assert!(head(own).contains("this one"), "{}", head(own));
 }
