@@ -67,6 +67,8 @@ pub enum Alert {
     BudgetReached,
     ProviderFailing,
     WorkerCrashed,
+    /// A machine has not been heard of for a while.
+    NodeLost,
     /// A plugin lists tools that nobody accepted, or others than were.
     PluginChanged,
     /// An answer does not reach the channel that it is for.
@@ -74,7 +76,7 @@ pub enum Alert {
 }
 
 impl Alert {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::QueueNearlyFull,
         Self::TaskOverdue,
         Self::CacheFull,
@@ -82,6 +84,7 @@ impl Alert {
         Self::BudgetReached,
         Self::ProviderFailing,
         Self::WorkerCrashed,
+        Self::NodeLost,
         Self::PluginChanged,
         Self::DeliveryFailing,
     ];
@@ -95,6 +98,7 @@ impl Alert {
             Self::BudgetReached => "budget_reached",
             Self::ProviderFailing => "provider_failing",
             Self::WorkerCrashed => "worker_crashed",
+            Self::NodeLost => "node_lost",
             Self::PluginChanged => "plugin_changed",
             Self::DeliveryFailing => "delivery_failing",
         }

@@ -6,6 +6,7 @@ use crate::nodes::{Node, Serves};
 use crate::participants::Participant;
 use crate::times::Timestamp;
 use crate::tool_calls::ToolCall;
+use crate::worker_spaces::Alert;
 use serde_json::{Value, json};
 
 impl Event {
@@ -20,6 +21,14 @@ impl Event {
         // Somebody's own machine is nobody else's business.
         let readable_by = project.map(|_| Readers::only(&Participant::of_user(&node.user)));
         Self { readable_by, ..Self::plain(kind, at, project, None, fields) }
+    }
+
+    /// The alert that a node is gone, for those who hear that it is.
+    pub fn node_lost(node: &Node, at: Timestamp) -> Self {
+        let gone = Self::node(node, false, at);
+        let message = format!("nothing was heard of the machine {} for a while", node.name);
+        let alert = Self::alert(Alert::NodeLost, node.id.as_str(), &message, gone.project.as_ref(), at);
+        Self { readable_by: gone.readable_by, ..alert }
     }
 
     /// Every event about a call is made here, and so for nobody but those whom the call concerns.

@@ -66,6 +66,9 @@ impl Operation for Seen {
 async fn tell(tx: &mut Tx, node: &Node, online: bool, now: Timestamp) -> Result<()> {
     if tx.scope(&node.workspace).nodes().put_online(&node.id, online).await? {
         tx.scope(&node.workspace).events().append_workspace(&Event::node(node, online, now)).await?;
+        if !online {
+            tx.scope(&node.workspace).events().append_workspace(&Event::node_lost(node, now)).await?;
+        }
     }
     Ok(())
 }

@@ -136,3 +136,22 @@ async fn whoever_decides_for_others_hears_of_what_waits_on_a_shared_machine_unti
         }
     }
 }
+
+#[tokio::test]
+async fn a_machine_that_is_gone_is_an_alert_for_whoever_it_is() {
+    let world = World::new().await;
+    let (owner, mary, _shared) = on_a_shared_machine(&world).await;
+    world.post("/sessions", &json!({"id": "s", "project": "shared", "workspace": "den"})).by(&mary).send().await.ok();
+    let own = world.hand_node(&mary, "desk", "shared").await;
+    own.open().await;
+    world.clock.advance_s(200);
+    service::nodes::tell_of_the_gone_once(&world.house).await.unwrap();
+    service::nodes::tell_of_the_gone_once(&world.house).await.unwrap();
+    for (by, expected) in [(&mary, 1), (&owner, 0)] {
+        let seen = shown(&world, by, ALL).await;
+        let is_of_desk = |event: &&StreamEvent| {
+            event.data["alert"] == "node_lost" && event.data["message"].as_str().unwrap_or_default().contains("desk")
+        };
+        assert_eq!(seen.iter().filter(is_of_desk).count(), expected, "{seen:?}");
+    }
+}
