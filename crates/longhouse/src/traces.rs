@@ -7,7 +7,7 @@ mod outgoing;
 
 use crate::client::wire::Address;
 use anyhow::{Context, Result, bail};
-use collector::Collector;
+use collector::{Collector, Trouble};
 use opentelemetry::KeyValue;
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
@@ -31,6 +31,7 @@ const TO_FINISH: Duration = Duration::from_secs(2);
 
 pub(crate) struct Traces {
     provider: SdkTracerProvider,
+    trouble: Trouble,
 }
 
 impl Traces {
@@ -42,15 +43,16 @@ impl Traces {
         }
         let authority = setting("CERTIFICATE").map(|(_, file)| PathBuf::from(file));
         let address = Address::new(&url, &name, authority.as_deref())?;
+        let trouble = Trouble::default();
         let exporter = SpanExporter::builder()
             .with_http()
             .with_protocol(Protocol::HttpBinary)
-            .with_http_client(Collector::new(address, runtime.clone()))
+            .with_http_client(Collector::new(address, runtime.clone(), trouble.clone()))
             .build()
             .with_context(|| format!("{name} cannot be used"))?;
         let provider =
             SdkTracerProvider::builder().with_batch_exporter(Outgoing::new(exporter)).with_resource(resource());
-        Ok(Some(Self { provider: provider.build() }))
+        Ok(Some(Self { provider: provider.build(), trouble }))
     }
 
     /// What hears of turns, and of nothing else.
@@ -70,8 +72,10 @@ impl Traces {
 
     /// Hands over what is left, if that does not take long. Not to be called by what the runtime runs.
     pub(crate) fn finish(self) {
-        // Whatever went wrong was told when it did.
-        let _ = self.provider.shutdown_with_timeout(TO_FINISH);
+        // What went wrong before was told when it did; the thread that still waits for an answer may not come to it any more.
+        if self.provider.shutdown_with_timeout(TO_FINISH).is_err() {
+            self.trouble.note(Some("it has not answered until the end".to_owned()));
+        }
     }
 }
 

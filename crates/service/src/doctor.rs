@@ -37,6 +37,10 @@ fn bad(name: &'static str, detail: impl Into<String>) -> Check {
     Check { name, status: Status::Unhealthy, detail: detail.into() }
 }
 
+fn degraded(name: &'static str, detail: impl Into<String>) -> Check {
+    Check { name, status: Status::Degraded, detail: detail.into() }
+}
+
 /// Whether the sums of each day are those of its calls.
 async fn ledger(ctx: &Ctx) -> Result<Check> {
     let wrong = ctx.house.store().scan(budgets::Miscounted).await?;
@@ -80,7 +84,8 @@ async fn plugin_checks(ctx: &Ctx) -> Result<Vec<Check>> {
     for plugin in plugins::list(ctx).await? {
         let name = &plugin.name;
         if let Some(why) = &plugin.listed.why {
-            checks.push(bad("plugins", format!("`{name}` is away: {why}")));
+            // The house does its work without it.
+            checks.push(degraded("plugins", format!("`{name}` is away: {why}")));
         }
         let off: Vec<&str> = plugin
             .tools
@@ -90,7 +95,7 @@ async fn plugin_checks(ctx: &Ctx) -> Result<Vec<Check>> {
             .collect();
         if !off.is_empty() {
             let detail = format!("`{name}`: off until an admin accepts them: {}", off.join(", "));
-            checks.push(Check { name: "plugins", status: Status::Degraded, detail });
+            checks.push(degraded("plugins", detail));
         }
     }
     Ok(checks)

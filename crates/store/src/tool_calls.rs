@@ -243,7 +243,7 @@ impl ToolCalls<'_> {
         let row = self
             .tx
             .query_one(
-                "SELECT 1 FROM tool_calls
+                "SELECT id FROM tool_calls
                   WHERE workspace = $1 AND node = $2 AND node IS NOT NULL AND ended_at IS NULL AND status = 'approved' LIMIT 1",
                 params![self.workspace.as_str(), node.as_str()],
             )

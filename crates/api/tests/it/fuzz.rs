@@ -319,6 +319,7 @@ async fn no_request_is_answered_with_a_500_and_every_refusal_is_in_the_envelope(
             "/bindings",
             "/tasks/{task}",
             "/nodes",
+            "/admin/plugins/{plugin}/accept",
             "/admin/pairings/",
             // For channels' tokens, and for names of channels: `gateway` tells what comes of good ones.
             "/channels/http/messages",

@@ -8,6 +8,7 @@ use http_body_util::{BodyExt, Limited};
 use hyper::http::uri::PathAndQuery;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -18,7 +19,25 @@ const ANSWER_LARGEST_BYTES: usize = 64 * 1024;
 pub(super) struct Collector {
     address: Address,
     runtime: Handle,
-    is_failing: AtomicBool,
+    trouble: Trouble,
+}
+
+/// Whether the collector fails, as far as it was said.
+#[derive(Clone, Default)]
+pub(super) struct Trouble(Arc<AtomicBool>);
+
+impl Trouble {
+    /// Says once that it fails, and once that it works again.
+    pub(super) fn note(&self, trouble: Option<String>) {
+        let was_failing = self.0.swap(trouble.is_some(), Ordering::Relaxed);
+        match trouble {
+            Some(trouble) if !was_failing => {
+                tracing::warn!(trouble, "the collector does not take traces; they are lost until it does");
+            }
+            None if was_failing => tracing::info!("the collector takes traces again"),
+            _ => {}
+        }
+    }
 }
 
 impl fmt::Debug for Collector {
@@ -28,25 +47,16 @@ impl fmt::Debug for Collector {
 }
 
 impl Collector {
-    pub(super) fn new(address: Address, runtime: Handle) -> Self {
-        Self { address, runtime, is_failing: AtomicBool::new(false) }
+    pub(super) fn new(address: Address, runtime: Handle, trouble: Trouble) -> Self {
+        Self { address, runtime, trouble }
     }
+}
 
-    /// Says once that it fails, and once that it works again.
-    fn note(&self, answer: &Result<Response<Bytes>>) {
-        let trouble = match answer {
-            Ok(answer) if answer.status().is_success() => None,
-            Ok(answer) => Some(format!("it answered {}", answer.status())),
-            Err(error) => Some(error.to_string()),
-        };
-        let was_failing = self.is_failing.swap(trouble.is_some(), Ordering::Relaxed);
-        match trouble {
-            Some(trouble) if !was_failing => {
-                tracing::warn!(trouble, "the collector does not take traces; they are lost until it does");
-            }
-            None if was_failing => tracing::info!("the collector takes traces again"),
-            _ => {}
-        }
+fn trouble_with(answer: &Result<Response<Bytes>>) -> Option<String> {
+    match answer {
+        Ok(answer) if answer.status().is_success() => None,
+        Ok(answer) => Some(format!("it answered {}", answer.status())),
+        Err(error) => Some(error.to_string()),
     }
 }
 
@@ -61,7 +71,7 @@ impl HttpClient for Collector {
         });
         let sent = sending.await;
         let answer = sent.context("this process is ending").flatten();
-        self.note(&answer);
+        self.trouble.note(trouble_with(&answer));
         Ok(answer?)
     }
 }

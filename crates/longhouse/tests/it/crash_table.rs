@@ -63,8 +63,12 @@ impl Table {
         list["items"].as_array().cloned().unwrap_or_default()
     }
 
+    /// As its node is told of it: not how the node itself is called.
     fn call(&self, id: &str) -> Value {
-        self.scene.call(id).expect("a server")
+        let mut call = self.scene.call(id).expect("a server");
+        let fields = call.as_object_mut().expect("an object");
+        fields.retain(|name, _| !["node_name", "root_label"].contains(&name.as_str()));
+        call
     }
 
     /// The question that a person was asked about a call, if they were.
@@ -111,7 +115,8 @@ impl Table {
 
     fn propose(&self) -> Value {
         let params = json!({"path": "log", "content": "x\n", "mode": "append"});
-        self.scene.execute("tool_write_file", &params, 0).expect("a server")
+        let proposed = self.scene.execute("tool_write_file", &params, 0).expect("a server");
+        self.call(text(&proposed["id"]))
     }
 
     /// One step on the way to `completed`.

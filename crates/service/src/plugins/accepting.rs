@@ -212,8 +212,7 @@ pub async fn accept(ctx: &Ctx, accept: Accept) -> Result<()> {
     ctx.caller.require_admin()?;
     let listing = ctx.house.plugins().listing();
     let Some(offer) = listing.tool(&accept.plugin, &accept.tool) else {
-        let message = format!("plugin `{}` offers no tool `{}` now", accept.plugin, accept.tool);
-        return Err(Refusal::new(Code::ToolNotFound, message).into());
+        return Err(Refusal::new(Code::ToolNotFound, "no plugin of that name offers such a tool now").into());
     };
     if offer.fingerprint.as_str() != accept.fingerprint {
         let message = "the tool is not what you were shown any more: look at it again";
