@@ -3,6 +3,8 @@
 //! The writer's own thread finds it out: while it commits, everybody is free to bring the next job. A caller that writes by
 //! itself keeps its thread from serving others, so it would never hear of them; therefore one job in a while goes to the
 //! writer's thread although nobody else seems to write.
+//!
+//! A commit that failed counts as company, too: the thread has to show first that the disk takes what it is given.
 
 /// So many commits of the writer's thread without company, and callers write by themselves.
 const ALONE_ENOUGH: u32 = 4;

@@ -68,7 +68,7 @@ impl Writer {
             Some(tx) => {
                 let (tx, jobs) = self.commit_batch(tx, first, JOBS_PER_COMMIT);
                 self.tx = tx;
-                self.company.thread_wrote(jobs > 1 || self.rooms.queue.len() > 0);
+                self.company.thread_wrote(jobs > 1 || self.rooms.queue.len() > 0 || !self.is_well());
             }
             None => first.fail(Error::Unavailable("the database is being opened again".into())),
         }
@@ -82,7 +82,7 @@ impl Writer {
         match self.tx.take() {
             Some(tx) => {
                 self.tx = self.commit_batch(tx, job, 1).0;
-                self.company.caller_wrote(self.rooms.queue.len() > 0);
+                self.company.caller_wrote(self.rooms.queue.len() > 0 || !self.is_well());
             }
             None => job.fail(self.rooms.shared.condition().refusal()),
         }
@@ -94,8 +94,11 @@ impl Writer {
 
     /// Whether nobody else seems to write, and a commit is quick here and has not failed lately.
     pub(crate) fn is_at_rest(&self) -> bool {
-        let is_well = matches!(self.rooms.shared.condition(), Condition::Healthy);
-        self.tx.is_some() && is_well && self.took.get() < QUICK && self.company.is_absent()
+        self.tx.is_some() && self.is_well() && self.took.get() < QUICK && self.company.is_absent()
+    }
+
+    fn is_well(&self) -> bool {
+        matches!(self.rooms.shared.condition(), Condition::Healthy)
     }
 
     /// Reads what is committed, from the pages that the writer has in memory. None while it cannot write either.
