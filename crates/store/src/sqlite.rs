@@ -176,5 +176,8 @@ pub(crate) fn reopen_after_failure(path: &Path) -> Result<Connection> {
     if busy != 0 {
         return Err(Error::Unavailable("the log could not be moved into the database yet".into()));
     }
+    // There may have been nothing to move: the disk has to take something before anybody is told that it does.
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    connection.pragma_update(None, "user_version", version)?;
     Ok(connection)
 }
