@@ -87,8 +87,8 @@ fn damage(file: &str, record: &mut Record) -> Trials {
     let server = Server::start(data);
     let mut load = Load::new(data, CLIENTS);
     load.run(&server.url, || {
-        // Long enough that no single commit is a quarter of it.
-        wait_until("a long log", || std::fs::metadata(data.join(LOG)).is_ok_and(|log| log.len() > 700_000));
+        // Long enough that no single commit is a quarter of it, and that more than the schema is in it.
+        wait_until("a long log", || std::fs::metadata(data.join(LOG)).is_ok_and(|log| log.len() > 2_000_000));
     });
     // A clean stop leaves no log, a kill leaves most in it.
     match file {
