@@ -9,13 +9,19 @@
 mod commands;
 mod delivering;
 mod looking;
+mod outlets;
 mod pairing;
 mod posting;
 mod pressing;
 mod receiving;
 
-pub use delivering::{Outlet, SendFailed, deliver, deliver_once, in_trouble};
+pub use delivering::{deliver, deliver_once, in_trouble};
 pub use looking::{Asked, Explained, explain};
+pub use outlets::{
+    Boxed, CHANNEL_STATES, ChannelHost, ListedChannel, Outlet, SendFailed, Sending, WebhookAnswer, channel_states,
+    telegram_posts,
+};
+pub(crate) use outlets::{Channels, check};
 pub use pairing::{Approved, WaitingSender, approve, pairings, reject};
 pub use posting::{PostMessage, post};
 pub use pressing::{button, press};

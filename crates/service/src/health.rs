@@ -1,6 +1,6 @@
 //! Whether the house is well.
 
-use crate::{House, plugins, rules};
+use crate::{House, gateway, plugins, rules};
 use store::Condition;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,5 +52,6 @@ pub fn check(house: &House) -> Health {
     let queue = Check { name: "write_queue", status, detail: format!("{waiting} writes waiting") };
     let mut checks = vec![database, queue, configuration(house)];
     checks.extend(plugins::check(house));
+    checks.extend(gateway::check(house));
     Health { checks }
 }

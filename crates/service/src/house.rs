@@ -3,7 +3,7 @@
 use crate::authority::Authority;
 use crate::bus::Bus;
 use crate::data_dir::{self, DataDir};
-use crate::gateway::Strangers;
+use crate::gateway::{Channels, Strangers};
 use crate::models::{self, Environment};
 use crate::signing::Signer;
 use crate::surroundings::Surroundings;
@@ -36,6 +36,7 @@ struct Rooms {
     tool_calls: Alarm,
     plugins: plugins::Holding,
     strangers: Strangers,
+    channels: Channels,
     /// See `DataDir::holder`.
     holder: String,
     data_dir: DataDir,
@@ -90,6 +91,7 @@ impl House {
             tool_calls: Alarm::default(),
             plugins: plugins::Holding::default(),
             strangers: Strangers::default(),
+            channels: Channels::default(),
             holder,
             data_dir,
         };
@@ -172,6 +174,10 @@ impl House {
 
     pub(crate) fn strangers(&self) -> &Strangers {
         &self.0.strangers
+    }
+
+    pub(crate) fn channels(&self) -> &Channels {
+        &self.0.channels
     }
 
     pub(crate) fn holder(&self) -> &str {

@@ -6,6 +6,7 @@
 //! the workspace are looked at again: what no longer belongs together is not said.
 
 use super::looking::{Asked, look};
+use super::outlets::Outlet;
 use crate::worker_spaces::alerts;
 use crate::{Ctx, Error, House, Result};
 use domain::channels::OutboundMessage;
@@ -15,8 +16,6 @@ use domain::worker_spaces::Alert;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use std::collections::HashSet;
-use std::future::Future;
-use std::pin::Pin;
 use std::time::Duration;
 use store::{Operation, Tx};
 
@@ -27,25 +26,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 const WORRYING_ATTEMPTS: u64 = 5;
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 const SHOWN_MOST: u64 = 100;
-
-/// Why a provider did not take a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SendFailed {
-    /// Without addresses and secrets.
-    pub why: String,
-    pub may_help_to_try_again: bool,
-}
-
-/// Whatever says words in channels.
-pub trait Outlet: Send + Sync {
-    /// Whether this channel is connected here at all.
-    fn has(&self, channel: &str) -> bool;
-
-    fn send<'a>(
-        &'a self,
-        message: &'a OutboundMessage,
-    ) -> Pin<Box<dyn Future<Output = Result<(), SendFailed>> + Send + 'a>>;
-}
 
 /// What one place is owed, in order.
 type Line = (String, Vec<Delivery>);
@@ -140,7 +120,7 @@ async fn attempt(house: &House, outlet: &dyn Outlet, delivery: Delivery) -> Resu
                 ..OutboundMessage::to(target.place.clone(), text)
             };
             match outlet.send(&message).await {
-                Ok(()) => delivery.sent(house.now()),
+                Ok(_) => delivery.sent(house.now()),
                 Err(failed) => delivery.failed(&failed.why, failed.may_help_to_try_again, house.now()),
             }
         }

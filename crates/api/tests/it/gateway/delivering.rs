@@ -4,9 +4,9 @@ use super::{Gate, declaration, place};
 use domain::channels::{ChatType, DisplayName, InboundKind, InboundMessage, Marks, OutboundMessage};
 use domain::ids::WorkspaceId;
 use domain::routing::ReasonCode;
-use service::gateway::{self, Door, Outlet, Received, SendFailed};
+use domain::workspaces::ChannelPlace;
+use service::gateway::{self, Door, Outlet, Received, SendFailed, Sending};
 use std::collections::VecDeque;
-use std::pin::Pin;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -32,17 +32,23 @@ impl Outlet for Recorder {
         channel == "telegram"
     }
 
-    fn send<'a>(
-        &'a self,
-        message: &'a OutboundMessage,
-    ) -> Pin<Box<dyn Future<Output = Result<(), SendFailed>> + Send + 'a>> {
+    fn send<'a>(&'a self, message: &'a OutboundMessage) -> Sending<'a, Vec<String>> {
         Box::pin(async move {
             if let Some(failed) = self.failures.lock().unwrap().pop_front() {
                 return Err(failed);
             }
-            self.said.lock().unwrap().push(message.clone());
-            Ok(())
+            let mut said = self.said.lock().unwrap();
+            said.push(message.clone());
+            Ok(vec![said.len().to_string()])
         })
+    }
+
+    fn direct<'a>(&'a self, channel: &'a str, sender_id: &'a str) -> Sending<'a, ChannelPlace> {
+        Box::pin(async move { Ok(place(channel, sender_id)) })
+    }
+
+    fn conclude<'a>(&'a self, _place: &'a ChannelPlace, _message_id: &'a str, _text: &'a str) -> Sending<'a, ()> {
+        Box::pin(async { Ok(()) })
     }
 }
 
