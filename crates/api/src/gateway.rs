@@ -1,28 +1,36 @@
-//! The gateway over HTTP: the http channel, routings explained, senders who wait, answers that do not arrive.
+//! The gateway over HTTP: the http channel, what Telegram posts, routings explained, senders who wait, how channels stand.
 
 use crate::app::App;
-use crate::bodies::{Nothing, Posted};
+use crate::bodies::{self, Nothing, Posted};
 use crate::errors::Result;
 use crate::messages::{replied, wait};
 use crate::paths::Segment;
-use crate::signed::Signed;
+use crate::signed::{Signed, peer};
 use axum::Json;
-use axum::http::StatusCode;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode};
 use domain::ids::UserId;
 use domain::workspaces::ChannelPlace;
+use domain::{Code, Refusal};
 use protocol::errors::ErrorBody;
 use protocol::gateway::{
-    ApprovePairing, ApprovedPairing, AskRoute, ChannelReply, DeliveryList, ExplainedRoute, PostMessage, SenderPairing,
-    SenderPairingList,
+    ApprovePairing, ApprovedPairing, AskRoute, Channel, ChannelList, ChannelReply, DeliveryList, ExplainedRoute,
+    PostMessage, SenderPairing, SenderPairingList,
 };
 use protocol::gateway::{ChatType, Posted as Answered};
-use service::gateway::{self, Asked, Received};
+use serde_json::{Value, json};
+use service::gateway::{self, Asked, Received, WebhookAnswer};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+/// What Telegram vouches for itself with.
+const TELEGRAM_SECRET: &str = "x-telegram-bot-api-secret-token";
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(post_message))
+        .routes(routes!(telegram))
+        .routes(routes!(channels))
         .routes(routes!(explain))
         .routes(routes!(pairings))
         .routes(routes!(approve))
@@ -85,6 +93,47 @@ fn rendered(received: Received) -> Answered {
         task_id: taken.turn.map(|turn| turn.task.as_str().to_owned()),
         ..answered
     }
+}
+
+/// Where Telegram tells its updates, if the file says `mode: webhook`.
+///
+/// Takes the header `X-Telegram-Bot-Api-Secret-Token` for a credential.
+#[utoipa::path(post, path = "/channels/telegram/webhook", tag = "gateway", security(()), request_body = Object,
+    responses((status = 200, body = Object, description = "Taken"), (status = 401, body = ErrorBody),
+        (status = 404, body = ErrorBody, description = "No bot is told its updates here"),
+        (status = 503, body = ErrorBody, description = "UNAVAILABLE: to be told again")))]
+async fn telegram(State(app): State<App>, request: Request) -> Result<Json<Value>> {
+    let (parts, body) = request.into_parts();
+    let secret = parts.headers.get(TELEGRAM_SECRET).map(HeaderValue::as_bytes);
+    let strangers = || Refusal::new(Code::Unauthenticated, "whoever posts here has to know the secret of the webhook");
+    match gateway::is_telegram(&app.house, secret) {
+        None => {
+            let message = "no bot is told its updates here: `channels: { telegram: { mode: webhook } }`";
+            return Err(Refusal::new(Code::RouteNotFound, message).into());
+        }
+        Some(false) => {
+            app.limits.invalid_bearer(peer(&parts))?;
+            return Err(strangers().into());
+        }
+        Some(true) => {}
+    }
+    let bytes = bodies::read(&parts.headers, body, bodies::LARGEST).await?;
+    match gateway::telegram_posts(&app.house, secret, &bytes).await {
+        WebhookAnswer::Taken => Ok(Json(json!({}))),
+        WebhookAnswer::NotNow => {
+            Err(Refusal::new(Code::Unavailable, "this cannot be taken now: tell it again in a moment").into())
+        }
+        WebhookAnswer::Forbidden => Err(strangers().into()),
+    }
+}
+
+/// The channels of the file and how they stand.
+#[utoipa::path(get, path = "/admin/channels", tag = "gateway", responses((status = 200, body = ChannelList)))]
+async fn channels(Signed { ctx, .. }: Signed) -> Result<Json<ChannelList>> {
+    let shown =
+        |one: gateway::ListedChannel| Channel { name: one.name.to_owned(), state: one.state.to_owned(), why: one.why };
+    let items = gateway::list_channels(&ctx)?.into_iter().map(shown).collect();
+    Ok(Json(ChannelList { items, next_cursor: None }))
 }
 
 /// Explain where a message would go, without sending one.

@@ -66,7 +66,7 @@ impl Discord {
     }
 
     /// Ends when everything has ended. A message that is being taken is taken.
-    pub async fn stop(self) {
+    pub async fn stop(&self) {
         self.running.stop().await;
     }
 }

@@ -1,6 +1,7 @@
 //! The task behind a channel, and how it is asked to end.
 
 use crate::states::Health;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -9,7 +10,7 @@ use tokio::task::JoinHandle;
 pub(crate) struct Running {
     health: Health,
     stop: watch::Sender<bool>,
-    task: JoinHandle<()>,
+    task: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// The task's side of it.
@@ -19,21 +20,31 @@ pub(crate) struct Stop(watch::Receiver<bool>);
 impl Running {
     pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(health: Health, work: impl FnOnce(Stop) -> F) -> Self {
         let stop = watch::Sender::new(false);
-        let task = tokio::spawn(work(Stop(stop.subscribe())));
+        let task = Mutex::new(Some(tokio::spawn(work(Stop(stop.subscribe())))));
         Self { health, stop, task }
     }
 
     /// Lets a message that is being taken be taken, and ends the rest.
-    pub(crate) async fn stop(mut self) {
+    pub(crate) async fn stop(&self) {
         self.stop.send_replace(true);
-        // A task that panicked has ended too.
-        let _ = (&mut self.task).await;
+        let task = self.task();
+        if let Some(task) = task {
+            // A task that panicked has ended too.
+            let _ = task.await;
+        }
+        self.health.stopped();
+    }
+
+    fn task(&self) -> Option<JoinHandle<()>> {
+        self.task.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.task.abort();
+        if let Some(task) = self.task() {
+            task.abort();
+        }
         self.health.stopped();
     }
 }

@@ -93,10 +93,14 @@ impl Telegram {
         self.telegraph.clone()
     }
 
+    /// Whether who posts to our address knows the secret; none if nobody is to post there. Can be asked before a body is read.
+    pub fn is_known(&self, secret: Option<&[u8]>) -> Option<bool> {
+        self.secret.as_ref().map(|ours| secret.is_some_and(|theirs| ours.is(theirs)))
+    }
+
     /// What arrived at our address: the header `X-Telegram-Bot-Api-Secret-Token`, and the body.
     pub async fn webhook(&self, secret: Option<&[u8]>, body: &[u8]) -> WebhookAnswer {
-        let is_known = self.secret.as_ref().zip(secret).is_some_and(|(ours, theirs)| ours.is(theirs));
-        if !is_known {
+        if self.is_known(secret) != Some(true) {
             return WebhookAnswer::Forbidden;
         }
         let Some(me) = self.me.get() else { return WebhookAnswer::NotNow };
@@ -114,7 +118,7 @@ impl Telegram {
     }
 
     /// Ends when everything has ended. A message that is being taken is taken.
-    pub async fn stop(self) {
+    pub async fn stop(&self) {
         self.running.stop().await;
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here changes anything: `service::rules` puts a declaration in force, and only `serve` asks it to.
 
+mod accounts;
 mod checks;
 mod declarations;
 mod files;
@@ -16,6 +17,7 @@ mod shapes;
 mod skills;
 mod spots;
 
+pub(crate) use accounts::{Accounts, DiscordAccount, TelegramAccount};
 pub(crate) use meanings::KnownPeople;
 pub(crate) use problems::{Problem, counted, lines};
 pub(crate) use processes::ProcessSettings;
@@ -42,6 +44,8 @@ pub(crate) struct Loaded {
     pub(crate) declaration: Declaration,
     /// How its plugins are reached; what they may is in the declaration.
     pub(crate) plugins: BTreeMap<String, PluginDeclaration>,
+    /// Its bots with providers.
+    pub(crate) accounts: Accounts,
     pub(crate) process: ProcessSettings,
     pub(crate) warnings: Vec<Problem>,
     /// Differs if anything that is declared does.
@@ -86,9 +90,20 @@ pub(crate) fn load(path: &Path, known: &KnownPeople) -> Result<Loaded, Rejected>
         Some(root) if problems.is_empty() => {
             let process = processes::settings(&root);
             let plugins = declarations::plugins(&root);
-            let digest = digest(&declaration, &plugins, &process);
+            let accounts = accounts::accounts(&root);
+            let digest = digest(&declaration, &[&plugins, &accounts, &process]);
             let spots = Spots::of(&root);
-            Ok(Loaded { declaration, plugins, process, warnings, digest, path: path.to_owned(), skills_dir, spots })
+            Ok(Loaded {
+                declaration,
+                plugins,
+                accounts,
+                process,
+                warnings,
+                digest,
+                path: path.to_owned(),
+                skills_dir,
+                spots,
+            })
         }
         _ => Err(Rejected { problems, warnings }),
     }
@@ -141,15 +156,12 @@ fn beside(file: &Path, path: &str) -> PathBuf {
     folder.join(path.strip_prefix("./").filter(|rest| !rest.is_empty()).unwrap_or(path))
 }
 
-fn digest(
-    declaration: &Declaration,
-    plugins: &BTreeMap<String, PluginDeclaration>,
-    process: &ProcessSettings,
-) -> String {
+fn digest(declaration: &Declaration, rest: &[&dyn std::fmt::Debug]) -> String {
     let mut hash = Sha256::new();
     hash.update(serde_json::to_vec(declaration).unwrap_or_default());
-    hash.update(format!("{plugins:?}"));
-    hash.update(format!("{process:?}"));
+    for part in rest {
+        hash.update(format!("{part:?}"));
+    }
     HEXLOWER.encode(&hash.finalize())
 }
 

@@ -1,10 +1,12 @@
 //! `longhouse serve`: opens the house, puts the configuration in force, opens its doors, and closes all in order.
 
+mod channels;
 mod plugins;
 mod reloads;
 mod watching;
 mod webhooks;
 
+use self::channels::RunningChannels;
 use self::plugins::RunningPlugins;
 use crate::cli::{Place, Serve};
 use crate::settings::Process;
@@ -12,11 +14,11 @@ use crate::{config, output, settings};
 use anyhow::{Context, Result};
 use api::{App, Options, Tls};
 use domain::money::Micros;
-use reloads::ConfigFile;
+use reloads::{ConfigFile, Started};
 use serde_json::{Value, json};
 use service::data_dir::SocketPath;
 use service::surroundings::Machine;
-use service::{Ctx, House, authority, bus, housekeeping, models, rules, sign_in, tool_calls, worker_spaces};
+use service::{Ctx, House, authority, bus, gateway, housekeeping, models, rules, sign_in, tool_calls, worker_spaces};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -48,11 +50,14 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     let house = open_at(place, process.storage_url.clone()).await?;
     let plugins = RunningPlugins::none_yet().await;
     house.use_plugins(Arc::new(plugins.clone()));
-    let file = file.with_plugins(plugins.clone());
+    let channels = RunningChannels::default();
+    house.use_channels(Arc::new(channels.clone()));
+    let file = file.with(Started { plugins: plugins.clone(), channels: channels.clone() });
     let opened = open_doors(place, options, &process, wanted, &house, file).await;
     let (bound, app, file) = match opened {
         Ok(Some(opened)) => opened,
         not_opened => {
+            channels.stop().await;
             plugins.stop().await;
             house.close().await;
             return not_opened.map(|_| ExitCode::FAILURE);
@@ -63,12 +68,15 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     let keeping = tokio::spawn(housekeeping::run(house.clone()));
     let posting = tokio::spawn(webhooks::post_alerts(house.clone()));
     let following = tokio::spawn(file.follow(house.clone(), hangup));
+    let delivering = tokio::spawn(deliver(house.clone(), channels.clone()));
     worker_spaces::resume(&house).await?;
     api::serve(api::entrance(app), bound, stop.wait(), || {
         tracing::info!("stopping: open requests may finish");
         house.end_streams();
     })
     .await;
+    // What was heard is on disk; what it comes to is said by whoever runs next.
+    channels.stop().await;
     bus::drain(&house, TO_FINISH).await;
     // What plugins still do is cut off, and put on record as such while that can be written.
     plugins.stop().await;
@@ -76,12 +84,17 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     keeping.abort();
     posting.abort();
     following.abort();
+    delivering.abort();
     // The next start would remove it; a client would meanwhile knock in vain. Before the house is closed, because then
     // the next may have made its own already.
     let _ = std::fs::remove_file(socket.as_path());
     house.close().await;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+async fn deliver(house: House, channels: RunningChannels) {
+    gateway::deliver(&house, &channels).await;
 }
 
 /// Takes the addresses and puts the configuration in force. None if that was refused, which was said then.

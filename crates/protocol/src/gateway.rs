@@ -256,3 +256,21 @@ impl From<domain::deliveries::Delivery> for Delivery {
         }
     }
 }
+
+/// A channel of the file.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct Channel {
+    /// `telegram` or `discord`.
+    pub name: String,
+    /// `starting`, `connected`, `failing` (it is tried again by itself) or `stopped`.
+    pub state: String,
+    /// Why it fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct ChannelList {
+    pub items: Vec<Channel>,
+    pub next_cursor: Option<String>,
+}

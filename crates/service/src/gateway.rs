@@ -6,26 +6,31 @@
 //! it taken. Nothing here knows a provider: adapters turn what they hear into `InboundMessage`, and answers leave through
 //! an `Outlet`.
 
+mod answering;
 mod commands;
 mod delivering;
+mod figures;
 mod looking;
 mod outlets;
 mod pairing;
 mod posting;
 mod pressing;
 mod receiving;
+mod turns;
 
+pub use answering::{Stage, answer, stage};
 pub use delivering::{deliver, deliver_once, in_trouble};
+pub use figures::{Figures, HEARD};
 pub use looking::{Asked, Explained, explain};
 pub use outlets::{
     Boxed, CHANNEL_STATES, ChannelHost, ListedChannel, Outlet, SendFailed, Sending, WebhookAnswer, channel_states,
-    telegram_posts,
+    is_telegram, list_channels, telegram_posts,
 };
 pub(crate) use outlets::{Channels, check};
 pub use pairing::{Approved, WaitingSender, approve, pairings, reject};
 pub use posting::{PostMessage, post};
 pub use pressing::{button, press};
-pub use receiving::{answer, is_for_later, receive};
+pub use receiving::{is_for_later, receive};
 
 use crate::messages::Accepted;
 use crate::{Ctx, House};

@@ -3,7 +3,7 @@
 use crate::authority::Authority;
 use crate::bus::Bus;
 use crate::data_dir::{self, DataDir};
-use crate::gateway::{Channels, Strangers};
+use crate::gateway::{self, Channels, Strangers};
 use crate::models::{self, Environment};
 use crate::signing::Signer;
 use crate::surroundings::Surroundings;
@@ -37,6 +37,7 @@ struct Rooms {
     plugins: plugins::Holding,
     strangers: Strangers,
     channels: Channels,
+    heard: gateway::Figures,
     /// See `DataDir::holder`.
     holder: String,
     data_dir: DataDir,
@@ -92,6 +93,7 @@ impl House {
             plugins: plugins::Holding::default(),
             strangers: Strangers::default(),
             channels: Channels::default(),
+            heard: gateway::Figures::default(),
             holder,
             data_dir,
         };
@@ -174,6 +176,11 @@ impl House {
 
     pub(crate) fn strangers(&self) -> &Strangers {
         &self.0.strangers
+    }
+
+    /// What was heard in channels.
+    pub fn heard(&self) -> &gateway::Figures {
+        &self.0.heard
     }
 
     pub(crate) fn channels(&self) -> &Channels {

@@ -6,9 +6,8 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::Registry;
-use service::House;
-use service::plugins;
 use service::turns::{Asked, Took};
+use service::{House, gateway, plugins};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,6 +40,23 @@ pub(super) fn register(registry: &mut Registry, house: &House) {
     let states = plugins::STATES.map(|state| (state, gauge(states.get(state).copied().unwrap_or_default())));
     registry.register("plugins", "Plugins by their state", Few::new("state", states));
     registry.register("plugin_calls_running", "Calls of plugins under way in this process", gauge(under_way));
+    channels(registry, house);
+}
+
+fn channels(registry: &mut Registry, house: &House) {
+    let heard = house.heard();
+    let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    registry.register(
+        "channel_messages",
+        "Messages of channels by what became of them",
+        counts("outcome", heard.heard()),
+    );
+    let sent = [("sent", load(&heard.sent)), ("failed", load(&heard.send_failures))];
+    registry.register("channel_answers", "Attempts to bring answers to channels", counts("outcome", sent));
+    let listed = gateway::channel_states(house);
+    let is_connected = |one: &gateway::ListedChannel| gauge(u64::from(one.state == "connected"));
+    let figures = listed.iter().map(|one| (one.name, is_connected(one))).collect();
+    registry.register("channel_connected", "Whether a channel is connected", Few { label: "channel", figures });
 }
 
 fn count(value: u64) -> ConstCounter<u64> {

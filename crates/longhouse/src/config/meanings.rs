@@ -83,16 +83,9 @@ fn engines(root: &Node, findings: &mut Findings) {
 
 /// Sections whose content is checked and kept for a later version.
 fn sections(root: &Node, findings: &mut Findings) {
-    const LATER: [&str; 3] = ["channels", "embeddings", "orchestrator"];
-    for name in LATER {
+    for name in ["embeddings", "orchestrator"] {
         if let Some(entry) = root.entry(name) {
-            let of_later = |channel: &&str| entry.value.get(channel).is_some();
-            let message = match name {
-                // A bot of one's own is served.
-                "channels" if !["telegram", "discord"].iter().any(of_later) => continue,
-                "channels" => "of `channels`, `http` is served; this version does not act on the others yet".to_owned(),
-                _ => format!("`{name}` is accepted; this version does not act on it yet"),
-            };
+            let message = format!("`{name}` is accepted; this version does not act on it yet");
             findings.warnings.push(Problem::new(entry.key_spot, message));
         }
     }

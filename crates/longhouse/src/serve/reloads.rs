@@ -1,6 +1,7 @@
 //! The configuration file of a running server: put in force at the start, read again when it changes or on SIGHUP. A
 //! file that is refused changes nothing, and what was accepted before stays.
 
+use super::channels::RunningChannels;
 use super::plugins::RunningPlugins;
 use super::say_refused;
 use super::watching::Watching;
@@ -22,12 +23,25 @@ pub(super) struct ConfigFile {
     path: Option<PathBuf>,
     loaded: Option<Loaded>,
     watching: Option<Watching>,
-    /// What the file starts and stops.
-    plugins: Option<RunningPlugins>,
+    started: Option<Started>,
     /// Why the newest state of the file is not in force, if it is not.
     behind: Option<Behind>,
     /// Whether what an earlier file opened may be shut.
     forgetting: bool,
+}
+
+/// What the file starts and stops.
+#[derive(Clone)]
+pub(super) struct Started {
+    pub(super) plugins: RunningPlugins,
+    pub(super) channels: RunningChannels,
+}
+
+impl Started {
+    async fn apply(&self, house: &House, loaded: &Loaded) {
+        self.plugins.apply(&loaded.plugins).await;
+        self.channels.apply(house, &loaded.accounts).await;
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,7 +63,7 @@ impl ConfigFile {
                 path: None,
                 loaded: None,
                 watching: None,
-                plugins: None,
+                started: None,
                 behind: None,
                 forgetting: without,
             });
@@ -60,12 +74,12 @@ impl ConfigFile {
             Refused
         })?;
         let (path, loaded) = (Some(path), Some(loaded));
-        Ok(Self { path, loaded, watching: None, plugins: None, behind: None, forgetting: false })
+        Ok(Self { path, loaded, watching: None, started: None, behind: None, forgetting: false })
     }
 
-    /// With plugins that follow what the file says.
-    pub(super) fn with_plugins(self, plugins: RunningPlugins) -> Self {
-        Self { plugins: Some(plugins), ..self }
+    /// With what follows what the file says.
+    pub(super) fn with(self, started: Started) -> Self {
+        Self { started: Some(started), ..self }
     }
 
     pub(super) fn loaded(&self) -> Option<&Loaded> {
@@ -172,13 +186,13 @@ impl ConfigFile {
         self.loaded = Some(Loaded { process, ..loaded });
     }
 
-    /// What is in force is noted, and the plugins are as it says.
+    /// What is in force is noted, and plugins and channels are as it says.
     async fn accept(&self, house: &House, loaded: &Loaded) {
         let warnings = lines(&loaded.warnings);
         warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         rules::note_accepted(house, &origin(loaded), warnings);
-        if let Some(plugins) = &self.plugins {
-            plugins.apply(&loaded.plugins).await;
+        if let Some(started) = &self.started {
+            started.apply(house, loaded).await;
         }
     }
 

@@ -1,6 +1,6 @@
 //! What people ask of the house and not of an agent: `/new`, `/stop`, `/help`.
 
-use super::receiving::begin;
+use super::turns::begin;
 use crate::tasks::transitions::{self, Mover};
 use crate::{Result, sessions};
 use domain::callers::Caller;

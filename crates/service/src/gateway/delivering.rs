@@ -16,6 +16,7 @@ use domain::worker_spaces::Alert;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use std::collections::HashSet;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use store::{Operation, Tx};
 
@@ -124,6 +125,12 @@ async fn attempt(house: &House, outlet: &dyn Outlet, delivery: Delivery) -> Resu
                 Err(failed) => delivery.failed(&failed.why, failed.may_help_to_try_again, house.now()),
             }
         }
+    };
+    let figures = house.heard();
+    match after.status {
+        DeliveryStatus::Sent => figures.sent.fetch_add(1, Ordering::Relaxed),
+        DeliveryStatus::Dropped => 0,
+        DeliveryStatus::Pending | DeliveryStatus::Failed => figures.send_failures.fetch_add(1, Ordering::Relaxed),
     };
     house.store().write(&after.workspace.clone(), Advance { delivery: after.clone() }).await?;
     let is_worrying = after.attempts == WORRYING_ATTEMPTS || after.status == DeliveryStatus::Failed;

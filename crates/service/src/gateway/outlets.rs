@@ -1,6 +1,7 @@
 //! The seam to whoever speaks in channels for the house. Behind it are providers; before it nobody knows one.
 
 use crate::health::{Check, Status};
+use crate::{Ctx, House, Result};
 use domain::channels::OutboundMessage;
 use domain::workspaces::ChannelPlace;
 use std::pin::Pin;
@@ -36,7 +37,10 @@ pub trait Outlet: Send + Sync {
 pub trait ChannelHost: Outlet + 'static {
     fn states(&self) -> Vec<ListedChannel>;
 
-    /// What somebody posted to the address that Telegram is told of.
+    /// Whether who posts to the address that Telegram is told of knows the secret; none if nobody is to post there.
+    fn is_telegram(&self, secret: Option<&[u8]>) -> Option<bool>;
+
+    /// What somebody posted there.
     fn telegram_posts<'a>(&'a self, secret: Option<&'a [u8]>, body: &'a [u8]) -> Boxed<'a, WebhookAnswer>;
 }
 
@@ -61,15 +65,13 @@ pub enum WebhookAnswer {
     NotNow,
     /// Who posts does not know the secret.
     Forbidden,
-    /// No such channel listens here.
-    NotHere,
 }
 
 /// What one house holds of channels.
 #[derive(Default)]
 pub(crate) struct Channels(OnceLock<Arc<dyn ChannelHost>>);
 
-impl crate::House {
+impl House {
     /// Gives the house its channels; once.
     pub fn use_channels(&self, host: Arc<dyn ChannelHost>) {
         if self.channels().0.set(host).is_err() {
@@ -85,12 +87,12 @@ impl Channels {
 }
 
 /// How the channels stand, those that are configured.
-pub fn channel_states(house: &crate::House) -> Vec<ListedChannel> {
+pub fn channel_states(house: &House) -> Vec<ListedChannel> {
     house.channels().host().map(|host| host.states()).unwrap_or_default()
 }
 
 /// Whether they are connected. None where there are none. Why one is not is for admins.
-pub(crate) fn check(house: &crate::House) -> Option<Check> {
+pub(crate) fn check(house: &House) -> Option<Check> {
     let listed = channel_states(house);
     let failing: Vec<&str> =
         listed.iter().filter(|channel| channel.state == "failing").map(|channel| channel.name).collect();
@@ -105,10 +107,21 @@ fn connected(listed: &[ListedChannel]) -> usize {
     listed.iter().filter(|channel| channel.state == "connected").count()
 }
 
-/// What was posted to the address that Telegram is told of.
-pub async fn telegram_posts(house: &crate::House, secret: Option<&[u8]>, body: &[u8]) -> WebhookAnswer {
+/// Whether who posts to the address that Telegram is told of knows the secret; none if nobody is to post there.
+pub fn is_telegram(house: &House, secret: Option<&[u8]>) -> Option<bool> {
+    house.channels().host()?.is_telegram(secret)
+}
+
+/// What was posted there.
+pub async fn telegram_posts(house: &House, secret: Option<&[u8]>, body: &[u8]) -> WebhookAnswer {
     match house.channels().host() {
         Some(host) => host.telegram_posts(secret, body).await,
-        None => WebhookAnswer::NotHere,
+        None => WebhookAnswer::Forbidden,
     }
+}
+
+/// How the channels stand, with the reasons.
+pub fn list_channels(ctx: &Ctx) -> Result<Vec<ListedChannel>> {
+    ctx.caller.require_admin()?;
+    Ok(channel_states(&ctx.house))
 }

@@ -2,28 +2,24 @@
 
 use super::looking::{Asked, Look, Looked, look};
 use super::pairing::Codes;
-use super::{Door, Received, Taken, caller, commands, ctx};
+use super::turns::{Routed, Turn};
+use super::{Door, Received, Taken, caller, commands};
 use crate::audit::by_house;
-use crate::messages::{self, Finished, SendMessage, Sent};
-use crate::projects::home;
-use crate::sessions::{self, CreateSession, SessionRef};
+use crate::messages::{self, Sent};
 use crate::users::house_chain;
 use crate::{Error, House, Result, worker_spaces};
 use data_encoding::HEXLOWER;
 use domain::audit::AuditRecord;
-use domain::callers::Caller;
 use domain::channels::{ChatType, InboundKind, InboundMessage, is_for_us};
 use domain::deliveries::{Delivery, DeliveryTarget};
 use domain::ids::{SessionId, WorkspaceId};
-use domain::projects::HOME;
-use domain::routing::{ReasonCode, Route, Routing, answerer};
-use domain::tasks::{Priority, Task};
+use domain::routing::{ReasonCode, Route, Routing};
+use domain::tasks::Task;
 use domain::times::Timestamp;
 use domain::{Code, Refusal};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
-use std::time::Duration;
 use store::{HeardMessage, Operation, QueuedFor, Tx};
 
 /// How often a message is looked at anew because rights moved in between.
@@ -33,6 +29,12 @@ const ONLY_TEXT: &str = "I can only read text so far. Please write what you woul
 /// Takes a message: routed, refused, or passed over. When this returns, what came of it is on disk, and the same message
 /// again comes to nothing. An error of the store means that it was not taken: it should be offered again.
 pub async fn receive(house: &House, message: InboundMessage, door: Door) -> Result<Received> {
+    let received = take_in(house, message, door).await;
+    house.heard().count(&received);
+    received
+}
+
+async fn take_in(house: &House, message: InboundMessage, door: Door) -> Result<Received> {
     let is_new = matches!(message.kind, InboundKind::Message(_));
     let asked = Asked::of(&message);
     for _ in 0..LOOKS_MOST {
@@ -72,31 +74,6 @@ async fn commit(house: House, turn: WorkspaceId, operation: Receive) -> Result<O
     Ok(Some(done.received))
 }
 
-/// Waits for the answer to a message, or for so long. None if there is none, and also if the place does not lead there any
-/// more: what is under way is not told to whoever has left.
-pub async fn answer(
-    house: &House,
-    message: &InboundMessage,
-    taken: &Taken,
-    longest: Duration,
-) -> Result<Option<Finished>> {
-    let Some(turn) = &taken.turn else { return Ok(None) };
-    let asked = Asked::of(message);
-    let Some(caller) = still_leads_to(house, &asked, taken).await? else { return Ok(None) };
-    let finished = match messages::wait(&ctx(house, Arc::new(caller)), turn, longest).await {
-        Ok(finished) => finished,
-        Err(Error::Refused(_)) => None,
-        Err(error) => return Err(error),
-    };
-    Ok(if still_leads_to(house, &asked, taken).await?.is_some() { finished } else { None })
-}
-
-async fn still_leads_to(house: &House, asked: &Asked, taken: &Taken) -> Result<Option<Caller>> {
-    let looked = house.store().read(Look { asked: asked.clone() }).await?;
-    let same = |route: &Route| route.workspace == taken.workspace && route.user == taken.user;
-    Ok(looked.user.filter(|_| looked.routing.decision.as_ref().is_ok_and(same)).map(caller))
-}
-
 /// What names a message with its provider, and its update where there is one.
 fn keys(message: &InboundMessage) -> Vec<String> {
     let hash = |kind: &str, parts: &[&str]| {
@@ -126,14 +103,6 @@ struct Receive {
     /// The id of the answer that is owed, where one is.
     owed: Option<String>,
     now: Timestamp,
-}
-
-/// What a message that is routed needs.
-struct Routed {
-    caller: Arc<Caller>,
-    create: sessions::Create,
-    /// None for a command, and for what has no words.
-    send: Option<messages::Send>,
 }
 
 /// What others are told once it has committed.
@@ -330,74 +299,4 @@ impl Operation for Receive {
             (Ok(_), None) => Ok(None),
         }
     }
-}
-
-impl Routed {
-    async fn prepare(house: &House, message: &InboundMessage, route: &Route, caller: Caller) -> Result<Self> {
-        let ctx = ctx(house, Arc::new(caller));
-        let input = CreateSession {
-            project: Some(HOME.to_owned()),
-            workspace: Some(route.workspace.as_str().to_owned()),
-            title: Some(title(message)),
-            ..CreateSession::default()
-        };
-        let create = sessions::prepare(&ctx, input).await?;
-        let has_words = matches!(message.kind, InboundKind::Message(None)) && !message.text.trim().is_empty();
-        let send = if has_words {
-            let input =
-                SendMessage { content: message.text.clone(), target_agent: None, priority: Priority::default() };
-            // Which session and which agent is settled in the transaction.
-            let session = SessionRef { id: create.id().clone(), workspace: None };
-            Some(messages::prepare(&ctx, session, input).await?)
-        } else {
-            None
-        };
-        Ok(Self { caller: ctx.caller, create, send })
-    }
-}
-
-fn title(message: &InboundMessage) -> String {
-    let place = message.place.as_key();
-    place.chars().take(80).collect()
-}
-
-/// The session, if need be, and the message with its task: all of it, or nothing.
-struct Turn {
-    routed: Arc<Routed>,
-    route: Route,
-    place: String,
-    now: Timestamp,
-}
-
-impl Operation for Turn {
-    type Output = Sent;
-    type Error = Error;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Sent> {
-        let (workspace, Some(send)) = (&self.route.workspace, &self.routed.send) else {
-            return Err(store::Error::BadOperation("a turn without words").into());
-        };
-        let session = match &self.route.session {
-            Some(session) => session.clone(),
-            None => begin(tx, &self.routed.create, workspace, &self.place, self.now).await?,
-        };
-        let home = home::find(tx, workspace).await?.ok_or_else(Refusal::project_not_found)?;
-        let agents = tx.scope(workspace).agents(&home.id).all().await?;
-        let agent = answerer(&agents).ok_or_else(Refusal::agent_not_found)?;
-        let reference = SessionRef { id: session, workspace: Some(workspace.as_str().to_owned()) };
-        send.clone().to(reference, &agent.id).run(tx).await
-    }
-}
-
-/// Makes the place's session.
-pub(super) async fn begin(
-    tx: &mut Tx,
-    create: &sessions::Create,
-    workspace: &WorkspaceId,
-    place: &str,
-    now: Timestamp,
-) -> Result<SessionId> {
-    let session = create.run(tx).await?;
-    tx.scope(workspace).place_sessions().put(place, &session.id, now).await?;
-    Ok(session.id)
 }

@@ -8,15 +8,26 @@ use std::collections::BTreeSet;
 /// Only told: the file may be checked somewhere else than where the server runs.
 pub(super) fn find(root: &Node, is_set: &dyn Fn(&str) -> bool, findings: &mut Findings) {
     let mut seen = BTreeSet::new();
-    for provider in root.at(&["models", "providers"]).map(Node::entries).unwrap_or_default() {
-        let Some(node) = provider.value.get("api_key_env") else { continue };
+    for (node, what_follows) in named(root) {
         let told_of = findings.problems.iter().any(|problem| problem.spot == node.spot);
         if let Some(name) = node.text().filter(|name| !told_of && seen.insert((*name).to_owned()) && !is_set(name)) {
-            let message =
-                format!("{} is not set in this environment: the provider is asked without a key", quoted(name));
+            let message = format!("{} is not set in this environment: {what_follows}", quoted(name));
             findings.warnings.push(Problem::new(node.spot, message));
         }
     }
+}
+
+/// Where variables are named, and what follows if they are not there.
+fn named(root: &Node) -> impl Iterator<Item = (&Node, &'static str)> {
+    let below = |path: &[&str]| root.at(path).map(Node::entries).unwrap_or_default();
+    let keys = below(&["models", "providers"]).iter().map(|provider| (&provider.value, "api_key_env"));
+    let keys = keys.map(|named| (named, "the provider is asked without a key"));
+    let secrets = below(&["channels"]).iter().flat_map(|channel| {
+        let is_webhook = channel.value.get("mode").and_then(Node::text) == Some("webhook");
+        let keys = if is_webhook { &["token_env", "webhook_secret_env"][..] } else { &["token_env"] };
+        keys.iter().map(|key| ((&channel.value, *key), "the channel cannot be connected"))
+    });
+    keys.chain(secrets).filter_map(|((node, key), what_follows)| Some((node.get(key)?, what_follows)))
 }
 
 pub(super) fn is_set(name: &str) -> bool {

@@ -18,7 +18,7 @@ async fn what_the_house_could_not_do_is_tried_again_and_what_is_wrong_is_not() {
         path: Some(path.clone()),
         loaded: None,
         watching: None,
-        plugins: None,
+        started: None,
         behind: None,
         forgetting: false,
     };
