@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 mod it {
     mod binary;
+    mod channels;
     mod chat;
     mod client;
     mod command_line;

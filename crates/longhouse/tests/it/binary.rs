@@ -113,10 +113,20 @@ impl Server {
 
     /// Starts with a configuration file; what it logs goes to another file.
     pub(super) fn start_configured(data_dir: &Path, config: &Path, log: &Path) -> Result<Self, Ended> {
+        Self::start_configured_in(data_dir, (config, log), &[], &[])
+    }
+
+    /// The same with these variables in its environment.
+    pub(super) fn start_configured_in(
+        data_dir: &Path,
+        (config, log): (&Path, &Path),
+        environment: &[(&str, &str)],
+        args: &[&str],
+    ) -> Result<Self, Ended> {
         let mut logged = Command::new("sh");
         logged.args(["-c", "exec \"$0\" \"$@\" 2>>\"$LOG\"", LONGHOUSE, "--data-dir"]).arg(data_dir);
-        logged.arg("--config").arg(config).env("LOG", log);
-        Self::try_launch(logged, data_dir, &[])
+        logged.arg("--config").arg(config).env("LOG", log).envs(environment.iter().copied());
+        Self::try_launch(logged, data_dir, args)
     }
 
     /// Starts with these variables in its environment; what it logs goes to a file.
