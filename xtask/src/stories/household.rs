@@ -16,7 +16,10 @@ const BACKUP: &str = "/tmp/household-backup";
 const SERVE: &str = "longhouse serve\n";
 
 /// What the commands answer, in this order.
-const PROMISED: [&str; 14] = [
+const PROMISED: [&str; 17] = [
+    "none\n",
+    "\"decision\":\"routed\"",
+    "NOT_A_MEMBER",
     "usr_wife   member  file",
     "homelab  usr_sean           claude-opus-4-6  50.0    file",
     "/#/sign-in/",
