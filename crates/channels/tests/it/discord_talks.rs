@@ -150,7 +150,7 @@ async fn what_was_read_is_handed_over_before_it_stops() {
     }
     imitation.heartbeat_now();
     imitation.until_frames(1, 1).await;
-    let (stopping, ()) = tokio::join!(tokio::spawn(discord.stop()), async { drop(hold) });
+    let (stopping, ()) = tokio::join!(tokio::spawn(async move { discord.stop().await }), async { drop(hold) });
     stopping.unwrap();
     let expected: Vec<String> = (0..20).map(|number| number.to_string()).collect();
     assert_eq!(inbox.texts(), expected);

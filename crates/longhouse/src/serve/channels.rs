@@ -4,7 +4,7 @@
 mod hearing;
 
 use crate::config::{Accounts, DiscordAccount, TelegramAccount};
-use channels::{Discord, DiscordOptions, InvalidOptions, Mode, Secret, State, Telegram, TelegramOptions, Timing};
+use channels::{Discord, DiscordOptions, Mode, Secret, State, Telegram, TelegramOptions, Timing};
 use domain::channels::OutboundMessage;
 use domain::workspaces::ChannelPlace;
 use hearing::Ear;
@@ -48,7 +48,8 @@ impl Bot {
             let (token, api_base) = (secret(&account.token_env)?, account.api_base.clone());
             Ok(TelegramOptions { token, api_base, mode, timing: Timing::default() })
         };
-        let started = options().and_then(|options| Telegram::start(options, Arc::new(ear)).map_err(told));
+        let started = options()
+            .and_then(|options| Telegram::start(options, Arc::new(ear)).map_err(|invalid| invalid.to_string()));
         started.map_or_else(Self::Unable, Self::Telegram)
     }
 
@@ -56,7 +57,7 @@ impl Bot {
         let (api_base, gateway_url) = (account.api_base.clone(), account.gateway_url.clone());
         let started = secret(&account.token_env).and_then(|token| {
             let options = DiscordOptions { token, api_base, gateway_url, timing: Timing::default() };
-            Discord::start(options, Arc::new(ear)).map_err(told)
+            Discord::start(options, Arc::new(ear)).map_err(|invalid| invalid.to_string())
         });
         started.map_or_else(Self::Unable, Self::Discord)
     }
@@ -84,10 +85,6 @@ impl Bot {
             Self::Unable(_) => {}
         }
     }
-}
-
-fn told(invalid: InvalidOptions) -> String {
-    invalid.to_string()
 }
 
 fn secret(variable: &str) -> Result<Secret, String> {
@@ -148,7 +145,7 @@ impl RunningChannels {
     }
 }
 
-fn failed(error: channels::Error) -> SendFailed {
+fn failed(error: &channels::Error) -> SendFailed {
     // A token may be put right, and another program may be ended: the words are still owed.
     let is_ours_to_mend = matches!(error, channels::Error::Unauthorized { .. } | channels::Error::Conflict { .. });
     SendFailed { may_help_to_try_again: error.is_transient() || is_ours_to_mend, why: error.to_string() }
@@ -162,16 +159,18 @@ impl Outlet for RunningChannels {
     fn send<'a>(&'a self, message: &'a OutboundMessage) -> Sending<'a, Vec<String>> {
         Box::pin(async move {
             let sent = self.outlet(&message.place.channel)?.send(message).await;
-            sent.map(|sent| sent.message_ids).map_err(failed)
+            sent.map(|sent| sent.message_ids).map_err(|error| failed(&error))
         })
     }
 
     fn direct<'a>(&'a self, channel: &'a str, sender_id: &'a str) -> Sending<'a, ChannelPlace> {
-        Box::pin(async move { self.outlet(channel)?.direct(sender_id).await.map_err(failed) })
+        Box::pin(async move { self.outlet(channel)?.direct(sender_id).await.map_err(|error| failed(&error)) })
     }
 
     fn conclude<'a>(&'a self, place: &'a ChannelPlace, message_id: &'a str, text: &'a str) -> Sending<'a, ()> {
-        Box::pin(async move { self.outlet(&place.channel)?.conclude(place, message_id, text).await.map_err(failed) })
+        Box::pin(async move {
+            self.outlet(&place.channel)?.conclude(place, message_id, text).await.map_err(|error| failed(&error))
+        })
     }
 }
 

@@ -80,7 +80,7 @@ fn a_bot_comes_and_goes_with_the_file_and_a_wrong_token_is_told() {
         listed["items"].as_array().unwrap().iter().find(|one| one["name"] == name).cloned()
     };
     let is = |name: &'static str, wanted: &'static str| {
-        until(wanted, || state(name).is_some_and(|one| one["state"] == wanted))
+        until(wanted, || state(name).is_some_and(|one| one["state"] == wanted));
     };
     is("telegram", "connected");
     is("discord", "connected");
