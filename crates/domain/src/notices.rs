@@ -130,6 +130,13 @@ impl Notice {
         format!("{}:{}:{}:{}", self.approval, self.identity.channel, self.identity.id, self.kind.as_str())
     }
 
+    /// Where it is said, as far as that is known: before a provider names the place, whom it is for.
+    pub fn place(&self) -> String {
+        let of_group = self.origin.as_ref().filter(|_| self.kind == NoticeKind::Group).map(|origin| &origin.place);
+        let place = self.told.as_ref().map(|told| &told.place).or(of_group);
+        place.map_or_else(|| format!("{}:{}", self.identity.channel, self.identity.id), ChannelPlace::as_key)
+    }
+
     /// What is said in the group from which the turn came, once it is known whether the person could be written to.
     pub fn in_group(&self, now: Timestamp) -> Option<Self> {
         let origin = self.origin.as_ref().filter(|origin| !origin.is_direct)?;

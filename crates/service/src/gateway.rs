@@ -6,8 +6,10 @@
 //! it taken. Nothing here knows a provider: adapters turn what they hear into `InboundMessage`, and answers leave through
 //! an `Outlet`.
 
+mod asking;
 mod commands;
 mod delivering;
+mod lines;
 mod looking;
 mod outlets;
 mod pairing;
@@ -15,7 +17,8 @@ mod posting;
 mod pressing;
 mod receiving;
 
-pub use delivering::{deliver, deliver_once, in_trouble};
+pub use asking::{ask_people, ask_people_once};
+pub use delivering::{InTrouble, deliver, deliver_once, in_trouble};
 pub use looking::{Asked, Explained, explain};
 pub use outlets::{
     Boxed, CHANNEL_STATES, ChannelHost, ListedChannel, Outlet, SendFailed, Sending, WebhookAnswer, channel_states,
