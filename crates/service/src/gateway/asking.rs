@@ -70,29 +70,38 @@ fn is_meant(untold: &Untold) -> bool {
         .is_none_or(|origin| origin.place.channel == untold.identity.channel && origin.sender_id == untold.identity.id)
 }
 
+/// One that cannot be seen to holds up no other of the same person.
 async fn see_to(house: &House, outlet: &dyn Outlet, line: Vec<Notice>) -> Result<usize> {
-    let mut done = 0;
+    let (mut done, mut failure) = (0, None);
     for notice in line {
-        let was_owed = notice.status == NoticeStatus::Owed;
-        let (after, has_spoken) = attempt(house, outlet, notice).await?;
-        done += usize::from(has_spoken);
-        let in_group = if was_owed { after.in_group(house.now()) } else { None };
-        house.store().write(&after.workspace.clone(), Advance { notice: after.clone(), in_group }).await?;
-        let held = Held {
-            workspace: &after.workspace,
-            project: &after.project,
-            channel: &after.identity.channel,
-            attempts: after.tries.attempts,
-            is_given_up: after.status == NoticeStatus::Failed,
-        };
-        if after.status != NoticeStatus::Dropped {
-            lines::worry(house, held, "a word about an approval").await;
+        match step(house, outlet, notice).await {
+            Ok(has_spoken) => done += usize::from(has_spoken),
+            Err(error) => failure = Some(error),
         }
     }
-    Ok(done)
+    failure.map_or(Ok(done), Err)
 }
 
-/// One step of a notice, and whether something was said.
+/// Brings a notice one step on and puts that down; answers whether something was said.
+async fn step(house: &House, outlet: &dyn Outlet, notice: Notice) -> Result<bool> {
+    let was_owed = notice.status == NoticeStatus::Owed;
+    let (after, has_spoken) = attempt(house, outlet, notice).await?;
+    let in_group = if was_owed { after.in_group(house.now()) } else { None };
+    house.store().write(&after.workspace.clone(), Advance { notice: after.clone(), in_group }).await?;
+    let held = Held {
+        workspace: &after.workspace,
+        project: &after.project,
+        channel: &after.identity.channel,
+        attempts: after.tries.attempts,
+        is_given_up: after.status == NoticeStatus::Failed,
+    };
+    if after.status != NoticeStatus::Dropped {
+        lines::worry(house, held, "a word about an approval").await;
+    }
+    Ok(has_spoken)
+}
+
+/// What becomes of a notice now, and whether something was said.
 async fn attempt(house: &House, outlet: &dyn Outlet, notice: Notice) -> Result<(Notice, bool)> {
     let next = house.store().read(Look { notice: notice.clone(), now: house.now() }).await?;
     let outcome = match next {

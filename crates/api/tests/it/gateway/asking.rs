@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use service::gateway;
 use service::tool_calls::{end_overdue_calls_once, reconsider};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use testkit::World;
 
@@ -112,7 +113,24 @@ async fn a_restart_between_told_and_concluded_loses_nothing_and_says_nothing_twi
 }
 
 #[tokio::test]
-async fn a_session_that_goes_takes_the_buttons_along() {
+async fn what_was_taken_and_not_marked_is_told_again_and_only_the_newest_counts() {
+    let (world, outlet) = (house_with_owner().await, Recorder::default());
+    let bench = Bench::new(&world).await;
+    let call = bench.waiting_write("notes.txt").await;
+    outlet.is_mute.store(true, Ordering::Relaxed);
+    // The server dies after the provider took the message.
+    let cut_off = tokio::time::timeout(Duration::from_millis(300), ask_later(&world, &outlet)).await;
+    assert!(cut_off.is_err() && outlet.texts().len() == 1);
+    let world = world.reopened().await;
+    outlet.is_mute.store(false, Ordering::Relaxed);
+    assert_eq!((ask(&world, &outlet).await, outlet.texts().len()), (1, 2));
+    let told = press(&world, &pressed("5555", "1", button(&call, true))).await;
+    assert!(told.starts_with("Nothing was done"), "{told}");
+    assert_eq!(press(&world, &pressed("5555", "2", button(&call, true))).await, "Approved.");
+}
+
+#[tokio::test]
+async fn a_project_that_goes_takes_the_buttons_along() {
     let (world, outlet) = (house_with_owner().await, Recorder::default());
     let bench = Bench::new(&world).await;
     bench.waiting_write("notes.txt").await;

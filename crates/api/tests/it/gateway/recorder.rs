@@ -6,6 +6,7 @@ use domain::workspaces::ChannelPlace;
 use service::gateway::{Outlet, SendFailed, Sending};
 use std::collections::VecDeque;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Default)]
 pub(super) struct Recorder {
@@ -15,6 +16,8 @@ pub(super) struct Recorder {
     failures: Mutex<VecDeque<SendFailed>>,
     /// A place where nothing ever comes to an end.
     pub(super) hanging: Mutex<Option<String>>,
+    /// Whether what is taken is never answered.
+    pub(super) is_mute: AtomicBool,
 }
 
 impl Recorder {
@@ -55,9 +58,15 @@ impl Outlet for Recorder {
         Box::pin(async move {
             message.check().expect("a provider would take it");
             self.answer(&message.place).await?;
-            let mut said = self.said.lock().unwrap();
-            said.push(message.clone());
-            Ok(vec![said.len().to_string()])
+            let id = {
+                let mut said = self.said.lock().unwrap();
+                said.push(message.clone());
+                said.len().to_string()
+            };
+            if self.is_mute.load(Ordering::Relaxed) {
+                std::future::pending::<()>().await;
+            }
+            Ok(vec![id])
         })
     }
 
