@@ -189,10 +189,11 @@ impl Notice {
         }
     }
 
-    /// Whether this is the message of it that a person sees in that place.
-    pub fn is_told_by(&self, identity: &Identity, place: &ChannelPlace, message_id: &str) -> bool {
+    /// Whether this message in that place is the one in which this person was told, by this account.
+    pub fn was_told(&self, (user, identity): (&UserId, &Identity), place: &ChannelPlace, message_id: &str) -> bool {
+        let is_theirs = self.user == *user && self.identity == *identity;
         let is_it = |told: &Told| told.place == *place && told.message_id == message_id;
-        self.kind == NoticeKind::Direct && self.identity == *identity && self.told.as_ref().is_some_and(is_it)
+        is_theirs && self.kind == NoticeKind::Direct && self.told.as_ref().is_some_and(is_it)
     }
 }
 

@@ -170,6 +170,12 @@ fn a_link_to_another_file_is_told_and_so_are_folders_that_are_made() {
 }
 
 #[test]
+fn a_change_of_no_line_is_told_in_words() {
+    let words = asked(&write("empty.txt", "\n"));
+    assert!(words.text.contains("No line of it changes.") && !words.text.contains("```"), "{}", words.text);
+}
+
+#[test]
 fn what_became_of_it_is_told_in_a_sentence() {
     let decided = |status, by: Option<&str>| Approval {
         status,
@@ -210,10 +216,13 @@ fn a_group_hears_once_it_is_known_whether_the_person_could_be_written_to() {
 #[test]
 fn only_the_message_that_was_sent_is_the_one_whose_buttons_count() {
     let sent = notice(None).told(told(), at(1));
-    let (identity, place) = (sent.identity.clone(), told().place);
-    assert!(sent.is_told_by(&identity, &place, "9"));
-    assert!(!sent.is_told_by(&identity, &place, "8"));
-    assert!(!sent.is_told_by(&Identity { id: "1".into(), ..identity.clone() }, &place, "9"));
-    assert!(!sent.is_told_by(&identity, &ChannelPlace { chat_id: Some("1".into()), ..place.clone() }, "9"));
-    assert!(!notice(None).is_told_by(&identity, &place, "9"), "not told yet");
+    let (sean, identity, place) = (user("sean"), sent.identity.clone(), told().place);
+    let other = Identity { id: "1".into(), ..identity.clone() };
+    let elsewhere = ChannelPlace { chat_id: Some("1".into()), ..place.clone() };
+    assert!(sent.was_told((&sean, &identity), &place, "9"));
+    assert!(!sent.was_told((&sean, &identity), &place, "8"));
+    assert!(!sent.was_told((&sean, &other), &place, "9"));
+    assert!(!sent.was_told((&user("mary"), &identity), &place, "9"), "the account is another's now");
+    assert!(!sent.was_told((&sean, &identity), &elsewhere, "9"));
+    assert!(!notice(None).was_told((&sean, &identity), &place, "9"), "not told yet");
 }

@@ -50,6 +50,9 @@ impl Question<'_> {
         let left = DISCORD_LONGEST.saturating_sub(utf16_length(&head) + tail_longest + FENCES);
         let body = self.body(request.as_ref()).map(|(language, text)| {
             let shown = page.fitted(&in_a_fence(&text), left.min(BODY_LONGEST), true);
+            if shown.is_empty() {
+                return "No line of it changes.\n".to_owned();
+            }
             format!("```{language}\n{shown}\n```\n")
         });
         let may_be = risk != Risk::High && self.is_for_a_chat(request.as_ref());

@@ -9,7 +9,7 @@ use super::{caller, ctx};
 use crate::approvals::{self, Answer};
 use crate::{Error, House, Result};
 use domain::channels::{ChatType, InboundKind, InboundMessage};
-use domain::ids::{ApprovalId, WorkspaceId};
+use domain::ids::{ApprovalId, UserId, WorkspaceId};
 use domain::notices::{Notice, Told};
 use domain::workspaces::{ChannelPlace, Identity};
 use std::sync::Arc;
@@ -52,7 +52,8 @@ pub async fn press(house: &House, message: &InboundMessage) -> Result<String> {
         Err(error) => return Err(error),
     };
     let (place, message_id) = (message.place.clone(), message.message_id.clone());
-    let find = FindTold { workspace: inquiry.workspace, approval: inquiry.approval.id, identity, place, message_id };
+    let (workspace, approval, user) = (inquiry.workspace, inquiry.approval.id, ctx.caller.user.clone());
+    let find = FindTold { workspace, approval, user, identity, place, message_id };
     let Some(told) = house.store().read(find).await? else { return Ok(ANOTHER_MESSAGE.to_owned()) };
     // A chat shows too little to agree to what is dangerous or long. To say no is always possible.
     if approves && !told.offers_approval {
@@ -74,6 +75,7 @@ pub async fn press(house: &House, message: &InboundMessage) -> Result<String> {
 struct FindTold {
     workspace: WorkspaceId,
     approval: ApprovalId,
+    user: UserId,
     identity: Identity,
     place: ChannelPlace,
     message_id: String,
@@ -85,7 +87,7 @@ impl Operation for FindTold {
 
     async fn run(&self, tx: &mut Tx) -> Result<Option<Told>> {
         let all = tx.scope(&self.workspace).notices().of(&self.approval).await?;
-        let is_it = |notice: &Notice| notice.is_told_by(&self.identity, &self.place, &self.message_id);
+        let is_it = |notice: &Notice| notice.was_told((&self.user, &self.identity), &self.place, &self.message_id);
         Ok(all.into_iter().find(is_it).and_then(|notice| notice.told))
     }
 }

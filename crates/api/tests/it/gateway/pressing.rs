@@ -5,7 +5,7 @@ use super::recorder::Recorder;
 use super::telling::{ask, ask_later, button, declared_with_owner, house_with_owner, press, pressed};
 use domain::channels::{ChatType, InboundMessage};
 use domain::ids::UserId;
-use domain::roles::Role;
+use domain::roles::{Right, Role, RoleRules};
 use serde_json::json;
 use service::tool_calls::{end_overdue_calls_once, reconsider};
 
@@ -103,17 +103,30 @@ async fn a_yes_that_comes_too_late_is_none() {
 async fn whoever_left_or_lost_their_account_decides_nothing() {
     let (world, outlet) = (house_with_owner().await, Recorder::default());
     let (owner, mary) = (world.owner().await, world.member("mary").await);
-    let mut declared = declared_with_owner();
-    let account = super::user(Role::Member, &[("telegram", "7777")]);
-    declared.users.insert(UserId::parse("mary").unwrap(), account);
-    world.declare(declared).await;
+    let with_mary = || {
+        let mut declared = declared_with_owner();
+        let account = super::user(Role::Member, &[("telegram", "7777")]);
+        declared.users.insert(UserId::parse("mary").unwrap(), account);
+        declared
+    };
+    world.declare(with_mary()).await;
     let call = super::asking::on_a_shared_machine(&world, &owner, &mary).await;
     assert_eq!(ask_later(&world, &outlet).await, 1);
     let yes = pressed("7777", "1", button(&call, true));
     world.declare(declared_with_owner()).await;
     assert_eq!(press(&world, &yes).await, NOT_YOURS, "the account is nobody's now");
+    // Nor does whoever has the account now, though they may decide for others.
+    let mut moved = declared_with_owner();
+    let accounts = super::user(Role::Admin, &[("telegram", "5555"), ("telegram", "7777")]);
+    moved.users.insert(UserId::parse("owner").unwrap(), accounts);
+    let deciders = RoleRules { rights: Some(vec![Right::Approve]), ..RoleRules::default() };
+    moved.house.roles.insert("admin".into(), deciders);
+    world.declare(moved).await;
+    assert!(press(&world, &yes).await.starts_with("Nothing was done"));
     world.leave("den", "mary").await;
-    assert_eq!(press(&world, &yes).await, NOT_YOURS);
+    assert!(press(&world, &yes).await.starts_with("Nothing was done"));
+    world.declare(with_mary()).await;
+    assert_eq!(press(&world, &yes).await, NOT_YOURS, "no member any more");
     reconsider(&world.house).await.unwrap();
     assert_eq!(ask(&world, &outlet).await, 1);
     assert_eq!(outlet.endings(), ["This was withdrawn before anybody decided. Nothing was done."], "and no word more");
