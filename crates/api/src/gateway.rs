@@ -14,12 +14,12 @@ use domain::workspaces::ChannelPlace;
 use domain::{Code, Refusal};
 use protocol::errors::ErrorBody;
 use protocol::gateway::{
-    ApprovePairing, ApprovedPairing, AskRoute, Channel, ChannelList, ChannelReply, DeliveryList, ExplainedRoute,
-    PostMessage, SenderPairing, SenderPairingList,
+    ApprovePairing, ApprovedPairing, AskRoute, Channel, ChannelList, ChannelReply, Delivery, DeliveryList,
+    ExplainedRoute, PostMessage, SenderPairing, SenderPairingList,
 };
 use protocol::gateway::{ChatType, Posted as Answered};
 use serde_json::{Value, json};
-use service::gateway::{self, Asked, Received, WebhookAnswer};
+use service::gateway::{self, Asked, InTrouble, Received, WebhookAnswer};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -194,9 +194,12 @@ async fn reject(Segment(code): Segment, Posted { ctx, .. }: Posted<Nothing>) -> 
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Answers that do not reach their channel: tried in vain so far, or given up.
+/// Answers, and words about approvals, that do not reach their channel: tried in vain so far, or given up.
 #[utoipa::path(get, path = "/admin/deliveries", tag = "gateway", responses((status = 200, body = DeliveryList)))]
 async fn deliveries(Signed { ctx, .. }: Signed) -> Result<Json<DeliveryList>> {
-    let items = gateway::in_trouble(&ctx).await?.into_iter().map(Into::into).collect();
+    let InTrouble { answers, notices } = gateway::in_trouble(&ctx).await?;
+    let answers = answers.into_iter().map(Delivery::from);
+    let mut items: Vec<Delivery> = answers.chain(notices.into_iter().map(Delivery::from)).collect();
+    items.sort_by_key(|item| std::cmp::Reverse(item.created_at));
     Ok(Json(DeliveryList { items, next_cursor: None }))
 }

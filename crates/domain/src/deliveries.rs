@@ -103,17 +103,21 @@ impl Delivery {
     pub fn failed(self, why: &str, may_help: bool, now: Timestamp) -> Self {
         let attempts = self.attempts + 1;
         let last_error = Some(cut(why));
-        let doubled = FIRST_PAUSE_MS.saturating_mul(1 << attempts.saturating_sub(1).min(20));
-        let next_at = now.plus_ms(doubled.min(LONGEST_PAUSE_MS));
-        if !may_help || attempts >= ATTEMPTS_MOST {
-            let status = DeliveryStatus::Failed;
-            return Self { status, attempts, last_error, ended_at: Some(now), ..self };
+        match next_attempt(attempts, may_help, now) {
+            Some(next_at) => Self { attempts, next_at, last_error, ..self },
+            None => Self { status: DeliveryStatus::Failed, attempts, last_error, ended_at: Some(now), ..self },
         }
-        Self { attempts, next_at, last_error, ..self }
     }
 }
 
-fn cut(text: &str) -> String {
+/// When something is tried again that failed so often: after a growing pause. None: it is given up.
+pub(crate) fn next_attempt(attempts: u64, may_help: bool, now: Timestamp) -> Option<Timestamp> {
+    let doubled = FIRST_PAUSE_MS.saturating_mul(1 << attempts.saturating_sub(1).min(20));
+    (may_help && attempts < ATTEMPTS_MOST).then(|| now.plus_ms(doubled.min(LONGEST_PAUSE_MS)))
+}
+
+/// As much of an error as is kept.
+pub(crate) fn cut(text: &str) -> String {
     text.chars().take(ERROR_LONGEST).collect()
 }
 

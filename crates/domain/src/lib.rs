@@ -32,6 +32,7 @@ pub mod model_names;
 pub mod money;
 pub mod node_tools;
 pub mod nodes;
+pub mod notices;
 pub mod participants;
 pub mod paths;
 pub mod platform_tools;

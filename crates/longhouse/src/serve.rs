@@ -68,7 +68,7 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     let keeping = tokio::spawn(housekeeping::run(house.clone()));
     let posting = tokio::spawn(webhooks::post_alerts(house.clone()));
     let following = tokio::spawn(file.follow(house.clone(), hangup));
-    let delivering = tokio::spawn(deliver(house.clone(), channels.clone()));
+    let speaking = tokio::spawn(speak(house.clone(), channels.clone()));
     worker_spaces::resume(&house).await?;
     api::serve(api::entrance(app), bound, stop.wait(), || {
         tracing::info!("stopping: open requests may finish");
@@ -84,7 +84,7 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     keeping.abort();
     posting.abort();
     following.abort();
-    delivering.abort();
+    speaking.abort();
     // The next start would remove it; a client would meanwhile knock in vain. Before the house is closed, because then
     // the next may have made its own already.
     let _ = std::fs::remove_file(socket.as_path());
@@ -93,8 +93,9 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn deliver(house: House, channels: RunningChannels) {
-    gateway::deliver(&house, &channels).await;
+/// What is owed to places and people, until it is dropped.
+async fn speak(house: House, channels: RunningChannels) {
+    tokio::join!(gateway::deliver(&house, &channels), gateway::ask_people(&house, &channels));
 }
 
 /// Takes the addresses and puts the configuration in force. None if that was refused, which was said then.

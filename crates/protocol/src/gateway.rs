@@ -215,14 +215,19 @@ pub struct ApprovedPairing {
     pub is_new: bool,
 }
 
-/// An answer that does not reach its channel.
+/// An answer, or a word about an approval, that does not reach its channel.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Delivery {
     pub id: String,
     pub workspace: String,
     pub place: String,
     pub user: String,
-    pub task_id: String,
+    /// Whose answer it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// What it asks its person to decide, or tells the end of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_id: Option<String>,
     /// `pending` or `failed`.
     pub status: String,
     pub attempts: u64,
@@ -247,7 +252,8 @@ impl From<domain::deliveries::Delivery> for Delivery {
             workspace: delivery.workspace.as_str().to_owned(),
             place: delivery.target.place.as_key(),
             user: delivery.user.as_str().to_owned(),
-            task_id: delivery.task.as_str().to_owned(),
+            task_id: Some(delivery.task.as_str().to_owned()),
+            approval_id: None,
             status: delivery.status.as_str().to_owned(),
             attempts: delivery.attempts,
             last_error: delivery.last_error,
@@ -273,4 +279,23 @@ pub struct Channel {
 pub struct ChannelList {
     pub items: Vec<Channel>,
     pub next_cursor: Option<String>,
+}
+
+impl From<domain::notices::Notice> for Delivery {
+    fn from(notice: domain::notices::Notice) -> Self {
+        let is_over = notice.ended_at.is_some();
+        Self {
+            id: notice.id(),
+            workspace: notice.workspace.as_str().to_owned(),
+            place: notice.place(),
+            user: notice.user.as_str().to_owned(),
+            task_id: None,
+            approval_id: Some(notice.approval.as_str().to_owned()),
+            status: if is_over { notice.status.as_str() } else { "pending" }.to_owned(),
+            attempts: notice.tries.attempts,
+            last_error: notice.tries.last_error,
+            next_at: notice.tries.next_at,
+            created_at: notice.created_at,
+        }
+    }
 }

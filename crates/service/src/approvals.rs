@@ -3,6 +3,7 @@
 mod deciding;
 mod standing_rules;
 
+pub(crate) use deciding::decide_by_button;
 pub use deciding::{Answer, Remember, RememberWhat, decide, decide_all};
 pub use standing_rules::{list_rules, remove_rule};
 
@@ -42,7 +43,7 @@ pub struct Why {
 }
 
 impl Inquiry {
-    async fn new(tx: &mut Tx, workspace: WorkspaceId, approval: Approval) -> Result<Option<Self>> {
+    pub(crate) async fn new(tx: &mut Tx, workspace: WorkspaceId, approval: Approval) -> Result<Option<Self>> {
         let found = tx.scope(&workspace).tool_calls().get(&approval.project, &approval.call).await?;
         let Some(call) = found else { return Ok(None) };
         let why = why(tx, &workspace, &call).await?;

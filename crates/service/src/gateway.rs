@@ -7,9 +7,11 @@
 //! an `Outlet`.
 
 mod answering;
+mod asking;
 mod commands;
 mod delivering;
 mod figures;
+mod lines;
 mod looking;
 mod outlets;
 mod pairing;
@@ -19,7 +21,8 @@ mod receiving;
 mod turns;
 
 pub use answering::{Stage, answer, stage};
-pub use delivering::{deliver, deliver_once, in_trouble};
+pub use asking::{ask_people, ask_people_once};
+pub use delivering::{InTrouble, deliver, deliver_once, in_trouble};
 pub use figures::{Figures, HEARD};
 pub use looking::{Asked, Explained, explain};
 pub use outlets::{

@@ -176,7 +176,8 @@ impl Operation for Purge {
         tx.forget_sender_pairings(self.now).await?;
         let heard = tx.purge_heard(self.now.plus_ms(-HEARD_KEPT_MS), PURGED_AT_ONCE).await?;
         let delivered = tx.purge_deliveries(self.now.plus_ms(-HEARD_KEPT_MS), PURGED_AT_ONCE).await?;
+        let told = tx.purge_notices(self.now.plus_ms(-HEARD_KEPT_MS), PURGED_AT_ONCE).await?;
         let is_more = calls.max(known) == CALLS_PURGED_AT_ONCE;
-        Ok(if is_more { PURGED_AT_ONCE } else { outcomes.max(tokens).max(events).max(heard).max(delivered) })
+        Ok(if is_more { PURGED_AT_ONCE } else { outcomes.max(tokens).max(events).max(heard).max(delivered).max(told) })
     }
 }

@@ -88,6 +88,7 @@ impl Approvals<'_> {
                 &all,
             )
             .await?;
+        self.tx.approvals_moved();
         Ok(())
     }
 
@@ -110,6 +111,7 @@ impl Approvals<'_> {
                 ],
             )
             .await?;
+        self.tx.approvals_moved();
         Ok(changed == 1)
     }
 
@@ -123,6 +125,7 @@ impl Approvals<'_> {
 
     /// Removes the approvals of a project that goes.
     pub async fn delete_of_project(&mut self, project: &ProjectId) -> Result<u64> {
+        self.tx.approvals_moved();
         self.tx
             .execute(
                 "DELETE FROM approvals WHERE workspace = $1 AND project = $2",
@@ -133,6 +136,7 @@ impl Approvals<'_> {
 
     /// Removes the approvals of calls of a session that goes.
     pub async fn delete_of_session(&mut self, session: &domain::ids::SessionId) -> Result<u64> {
+        self.tx.approvals_moved();
         self.tx
             .execute(
                 "DELETE FROM approvals WHERE workspace = $1 AND call IN

@@ -12,6 +12,7 @@ use crate::history::History;
 use crate::ledger::Ledger;
 use crate::messages::Messages;
 use crate::nodes::Nodes;
+use crate::notices::Notices;
 use crate::projects::Projects;
 use crate::sessions::Sessions;
 use crate::snapshots::Snapshots;
@@ -89,6 +90,10 @@ impl<'t> Scope<'t> {
 
     pub fn deliveries(self) -> Deliveries<'t> {
         Deliveries { tx: self.tx, workspace: self.workspace }
+    }
+
+    pub fn notices(self) -> Notices<'t> {
+        Notices { tx: self.tx, workspace: self.workspace }
     }
 
     pub fn ledger(self) -> Ledger<'t> {

@@ -61,6 +61,8 @@ pub(crate) struct Shared {
     pub(crate) expiry_set: Notify,
     /// Rung when a task has ended.
     pub(crate) task_ended: Notify,
+    /// Rung when an approval was asked for, is over or is gone.
+    pub(crate) approvals_moved: Notify,
 }
 
 impl Default for Shared {
@@ -73,6 +75,7 @@ impl Default for Shared {
             agents_epoch: AtomicU64::new(0),
             expiry_set: Notify::new(),
             task_ended: Notify::new(),
+            approvals_moved: Notify::new(),
         }
     }
 }
@@ -110,6 +113,9 @@ impl Shared {
         }
         if told.signals.task_ended {
             self.task_ended.notify_one();
+        }
+        if told.signals.approvals_moved {
+            self.approvals_moved.notify_one();
         }
         let (changed, found_full) = (told.changed, told.found_full);
         self.fan_out.publish(told.events);

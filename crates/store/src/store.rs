@@ -195,6 +195,11 @@ impl Store {
         &self.inner.shared.task_ended
     }
 
+    /// Rung when an approval was asked for, is over or is gone.
+    pub fn approvals_moved(&self) -> &Notify {
+        &self.inner.shared.approvals_moved
+    }
+
     pub fn condition(&self) -> Condition {
         self.inner.shared.condition()
     }

@@ -37,6 +37,7 @@ pub(crate) struct Signals {
     pub(crate) agents_changed: bool,
     pub(crate) expiry_set: bool,
     pub(crate) task_ended: bool,
+    pub(crate) approvals_moved: bool,
 }
 
 /// What others hear about a transaction that has committed.
@@ -135,6 +136,11 @@ impl Tx {
     /// A task is over: an answer may be owed to somebody.
     pub(crate) fn task_ended(&mut self) {
         self.signals.task_ended = true;
+    }
+
+    /// Somebody is asked something, or is not any more: people in channels may have to be told.
+    pub(crate) fn approvals_moved(&mut self) {
+        self.signals.approvals_moved = true;
     }
 
     /// Notes which session, agent or project this is about, so that what is kept of the answer goes when that goes.

@@ -180,6 +180,8 @@ impl Tx {
             "DELETE FROM members WHERE user_id = $1",
             "DELETE FROM identities WHERE user_id = $1",
             "DELETE FROM deliveries WHERE user_id = $1",
+            // What they were told is still to be concluded: buttons that lead nowhere do not stay.
+            "DELETE FROM notices WHERE user_id = $1 AND (told IS NULL OR ended_at IS NOT NULL)",
             "DELETE FROM heard_messages WHERE user_id = $1",
         ];
         for sql in deletions {

@@ -137,6 +137,8 @@ impl Tx {
     pub async fn remove_workspace(&mut self, id: &WorkspaceId) -> Result<()> {
         let deletions = [
             "DELETE FROM deliveries WHERE workspace = $1",
+            // What people were told is still to be concluded: buttons that lead nowhere do not stay.
+            "DELETE FROM notices WHERE workspace = $1 AND (told IS NULL OR ended_at IS NOT NULL)",
             "DELETE FROM place_sessions WHERE workspace = $1",
             "DELETE FROM heard_messages WHERE workspace = $1",
             "DELETE FROM bindings WHERE workspace = $1",

@@ -16,6 +16,7 @@ mod imitated_telegram;
 mod ledgers;
 mod logs;
 mod nodes;
+mod notices;
 mod plugins;
 mod projects;
 mod random;

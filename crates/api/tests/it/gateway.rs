@@ -1,11 +1,15 @@
 //! Messages of channels: the right workspace, as the right person, once; and nobody else's.
 
+mod asking;
+mod asking_in_groups;
 mod delivering;
 mod hostile;
 mod once;
 mod pairing;
 mod places;
 mod pressing;
+mod recorder;
+mod telling;
 
 use domain::ids::{UserId, WorkspaceId};
 use domain::money::Micros;

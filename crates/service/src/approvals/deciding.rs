@@ -51,8 +51,18 @@ pub enum RememberWhat {
 /// Takes a person's answer. `project`: where the approval has to be, if the caller says so.
 pub async fn decide(ctx: &Ctx, project: Option<&str>, id: &str, answer: Answer) -> Result<Inquiry> {
     ctx.caller.require_person()?;
-    let id = ApprovalId::parse(id)?;
-    let operation = Decide::new(ctx, project, id, answer).await?;
+    let operation = Decide::new(ctx, project, ApprovalId::parse(id)?, answer).await?;
+    carry_out(ctx, operation).await
+}
+
+/// The same for an answer that was given by a button in a channel, which the record names.
+pub(crate) async fn decide_by_button(ctx: &Ctx, id: &str, answer: Answer, channel: &str) -> Result<Inquiry> {
+    ctx.caller.require_person()?;
+    let operation = Decide::new(ctx, None, ApprovalId::parse(id)?, answer).await?;
+    carry_out(ctx, Decide { channel: Some(channel.to_owned()), ..operation }).await
+}
+
+async fn carry_out(ctx: &Ctx, operation: Decide) -> Result<Inquiry> {
     let turn = WorkspaceId::personal(&ctx.caller.user);
     let ctx = ctx.clone();
     on_own_feet(async move {
@@ -136,6 +146,8 @@ struct Decide {
     project: Option<String>,
     id: ApprovalId,
     answer: Answer,
+    /// Where a button was pressed, if one was.
+    channel: Option<String>,
     rule: StandingRuleId,
     judge: crate::tool_calls::Judge,
 }
@@ -160,7 +172,11 @@ impl Operation for Decide {
         }
         let owner = self.owner_of_node(tx, &workspace, &call).await?;
         may_decide(&self.caller, &approval.user, self.looker.decides_for_others, owner.as_ref())?;
-        let moving = Moving { workspace: &workspace, mover: Mover::Caller(&self.caller), now: self.judge.now };
+        let mover = match &self.channel {
+            Some(channel) => Mover::Presser(&self.caller, channel),
+            None => Mover::Caller(&self.caller),
+        };
+        let moving = Moving { workspace: &workspace, mover, now: self.judge.now };
         let judged = match &self.answer {
             Answer::Approve { digest, remember } => {
                 approval.require_digest(digest.as_deref())?;
@@ -183,6 +199,7 @@ impl Decide {
             project: project.map(str::to_owned),
             id,
             answer,
+            channel: None,
             rule: StandingRuleId::generated(ctx.house.unique()),
             judge: judge(&ctx.house).await?,
         })

@@ -5,78 +5,34 @@
 //! as turns are over; one that fails is tried again before the next. Right before it leaves, the place, the person and
 //! the workspace are looked at again: what no longer belongs together is not said.
 
-use super::looking::{Asked, look};
+use super::lines::{self, Held, Line};
+use super::looking::leads_to;
 use super::outlets::Outlet;
-use crate::worker_spaces::alerts;
 use crate::{Ctx, Error, House, Result};
 use domain::channels::OutboundMessage;
 use domain::deliveries::{Delivery, DeliveryStatus};
+use domain::notices::Notice;
 use domain::tasks::{Task, TaskStatus};
-use domain::worker_spaces::Alert;
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
-use std::collections::HashSet;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 use store::{Operation, Tx};
 
 const LOOKED_AT_ONCE: u64 = 1_000;
-/// A ring that was missed, and pauses that are over, are noticed after so long.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// So many attempts are a reason to tell somebody.
-const WORRYING_ATTEMPTS: u64 = 5;
-const AFTER_FAILURE: Duration = Duration::from_secs(1);
 const SHOWN_MOST: u64 = 100;
-
-/// What one place is owed, in order.
-type Line = (String, Vec<Delivery>);
 
 /// Sends what is owed as it becomes ready, until it is dropped. A place where a provider hangs holds up no other.
 pub async fn deliver(house: &House, outlet: &dyn Outlet) {
-    let (mut under_way, mut busy) = (FuturesUnordered::new(), HashSet::new());
-    loop {
-        let rung = house.store().task_ended().notified();
-        match ready(house, outlet).await {
-            Ok(lines) => {
-                for (place, line) in lines {
-                    if busy.insert(place.clone()) {
-                        under_way.push(async move { (place, deliver_line(house, outlet, line).await) });
-                    }
-                }
-            }
-            Err(_) if house.authority().is_closing() => return,
-            Err(error) => trouble(&error).await,
-        }
-        tokio::select! {
-            Some((place, outcome)) = under_way.next() => {
-                busy.remove(&place);
-                if let Err(error) = outcome {
-                    trouble(&error).await;
-                }
-            }
-            _ = tokio::time::timeout(LOOK_EVERY, rung) => {}
-        }
-    }
-}
-
-async fn trouble(error: &Error) {
-    tracing::warn!(%error, "what is owed to channels could not be seen to; it is tried again");
-    tokio::time::sleep(AFTER_FAILURE).await;
+    let bell = house.store().task_ended();
+    lines::run(house, bell, || ready(house, outlet), |line| deliver_line(house, outlet, line)).await;
 }
 
 /// Sends all that is ready now; answers how many were sent.
 pub async fn deliver_once(house: &House, outlet: &dyn Outlet) -> Result<usize> {
-    let lines = ready(house, outlet).await?.into_iter().map(|(_, line)| deliver_line(house, outlet, line));
-    let mut sent = 0;
-    for outcome in futures_util::future::join_all(lines).await {
-        sent += outcome?;
-    }
-    Ok(sent)
+    lines::once(ready(house, outlet).await?, |line| deliver_line(house, outlet, line)).await
 }
 
 /// The lines whose first may leave now.
-async fn ready(house: &House, outlet: &dyn Outlet) -> Result<Vec<Line>> {
-    let mut lines: Vec<Line> = Vec::new();
+async fn ready(house: &House, outlet: &dyn Outlet) -> Result<Vec<Line<Delivery>>> {
+    let mut lines: Vec<Line<Delivery>> = Vec::new();
     for delivery in house.store().scan(Ready).await? {
         if !outlet.has(&delivery.target.place.channel) {
             continue;
@@ -133,11 +89,15 @@ async fn attempt(house: &House, outlet: &dyn Outlet, delivery: Delivery) -> Resu
         DeliveryStatus::Pending | DeliveryStatus::Failed => figures.send_failures.fetch_add(1, Ordering::Relaxed),
     };
     house.store().write(&after.workspace.clone(), Advance { delivery: after.clone() }).await?;
-    let is_worrying = after.attempts == WORRYING_ATTEMPTS || after.status == DeliveryStatus::Failed;
-    if is_worrying && after.status != DeliveryStatus::Sent {
-        let channel = &after.target.place.channel;
-        let text = format!("an answer could not be delivered to {channel} after {} attempts", after.attempts);
-        alerts::raise(house, &after.workspace, &after.project, Alert::DeliveryFailing, channel, &text).await;
+    let held = Held {
+        workspace: &after.workspace,
+        project: &after.project,
+        channel: &after.target.place.channel,
+        attempts: after.attempts,
+        is_given_up: after.status == DeliveryStatus::Failed,
+    };
+    if after.status != DeliveryStatus::Sent {
+        lines::worry(house, held, "an answer").await;
     }
     Ok(after)
 }
@@ -164,10 +124,7 @@ impl Operation for Words {
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output> {
         let Delivery { workspace, target, user, project, task, .. } = &self.delivery;
-        let looked = look(tx, &Asked::of_target(target)).await?;
-        let leads_there =
-            looked.routing.decision.is_ok_and(|route| route.workspace == *workspace && route.user == *user);
-        if !leads_there {
+        if !leads_to(tx, target, workspace, user).await? {
             return Ok(Err("the place, the person and the workspace belong together no more"));
         }
         let Some(task) = tx.scope(workspace).tasks().get(project, task).await? else {
@@ -205,19 +162,26 @@ impl Operation for Advance {
     }
 }
 
-/// What is tried in vain, or was given up: for admins.
-pub async fn in_trouble(ctx: &Ctx) -> Result<Vec<Delivery>> {
-    ctx.caller.require_admin()?;
-    ctx.house.store().scan(InTrouble).await
+/// What does not reach its channel.
+pub struct InTrouble {
+    pub answers: Vec<Delivery>,
+    pub notices: Vec<Notice>,
 }
 
-struct InTrouble;
+/// What is tried in vain, or was given up: for admins.
+pub async fn in_trouble(ctx: &Ctx) -> Result<InTrouble> {
+    ctx.caller.require_admin()?;
+    ctx.house.store().scan(FindTrouble).await
+}
 
-impl Operation for InTrouble {
-    type Output = Vec<Delivery>;
+struct FindTrouble;
+
+impl Operation for FindTrouble {
+    type Output = InTrouble;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Delivery>> {
-        Ok(tx.deliveries_in_trouble(SHOWN_MOST).await?)
+    async fn run(&self, tx: &mut Tx) -> Result<InTrouble> {
+        let answers = tx.deliveries_in_trouble(SHOWN_MOST).await?;
+        Ok(InTrouble { answers, notices: tx.notices_in_trouble(SHOWN_MOST).await? })
     }
 }

@@ -4,7 +4,7 @@ use crate::projects::home;
 use crate::{Ctx, Error, Result};
 use domain::channels::{ChatType, InboundMessage};
 use domain::deliveries::DeliveryTarget;
-use domain::ids::{SessionId, WorkspaceId};
+use domain::ids::{SessionId, UserId, WorkspaceId};
 use domain::routing::{self, Facts, Routing};
 use domain::sessions::SessionState;
 use domain::users::User;
@@ -25,7 +25,7 @@ impl Asked {
         Self { place: message.place.clone(), chat: message.chat, sender: message.sender_id.clone() }
     }
 
-    pub(super) fn of_target(target: &DeliveryTarget) -> Self {
+    fn of_target(target: &DeliveryTarget) -> Self {
         Self { place: target.place.clone(), chat: target.chat(), sender: Some(target.sender_id.clone()) }
     }
 
@@ -90,6 +90,17 @@ async fn live_session(tx: &mut Tx, workspace: &WorkspaceId, place: &ChannelPlace
     let home = home::find(tx, workspace).await?.map(|project| project.id);
     let is_live = found.is_some_and(|session| session.state == SessionState::Active && session.project == home);
     Ok(is_live.then_some(id))
+}
+
+/// Whether what is said in a place still goes to this person in this workspace.
+pub(super) async fn leads_to(
+    tx: &mut Tx,
+    target: &DeliveryTarget,
+    workspace: &WorkspaceId,
+    user: &UserId,
+) -> Result<bool> {
+    let looked = look(tx, &Asked::of_target(target)).await?;
+    Ok(looked.routing.decision.is_ok_and(|route| route.workspace == *workspace && route.user == *user))
 }
 
 pub(super) struct Look {

@@ -22,6 +22,8 @@ use store::{QueuedFor, Tx};
 #[derive(Clone, Copy)]
 pub(crate) enum Mover<'a> {
     Caller(&'a Caller),
+    /// Somebody by a button in this channel.
+    Presser(&'a Caller, &'a str),
     /// The machine that it was made on.
     Node(&'a Node),
     /// The house, for whoever the call is made for.
@@ -34,6 +36,7 @@ impl Mover<'_> {
     fn record(&self, action: &'static str, at: Timestamp) -> AuditRecord {
         match self {
             Self::Caller(caller) => AuditRecord::new(caller, action, at),
+            Self::Presser(caller, channel) => AuditRecord::new(caller, action, at).with("channel", *channel),
             Self::Node(node) => {
                 AuditRecord { user: node.user.clone(), ..by_house(action, at) }.with("node", node.id.as_str())
             }

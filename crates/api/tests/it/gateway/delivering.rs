@@ -1,58 +1,14 @@
 //! Answers that are owed to a place: sent in order, tried again, and not said where they no longer belong.
 
+use super::recorder::Recorder;
 use super::{Gate, declaration, place};
-use domain::channels::{ChatType, DisplayName, InboundKind, InboundMessage, Marks, OutboundMessage};
+use domain::channels::{ChatType, DisplayName, InboundKind, InboundMessage, Marks};
 use domain::ids::WorkspaceId;
 use domain::routing::ReasonCode;
-use domain::workspaces::ChannelPlace;
-use service::gateway::{self, Door, Outlet, Received, SendFailed, Sending};
-use std::collections::VecDeque;
-use std::sync::Mutex;
+use service::gateway::{self, Door, Received};
 use std::time::Duration;
 
-#[derive(Default)]
-struct Recorder {
-    said: Mutex<Vec<OutboundMessage>>,
-    failures: Mutex<VecDeque<SendFailed>>,
-}
-
-impl Recorder {
-    fn failing(&self, times: usize, may_help_to_try_again: bool) {
-        let failed = SendFailed { why: "the provider failed with status 502".to_owned(), may_help_to_try_again };
-        self.failures.lock().unwrap().extend(vec![failed; times]);
-    }
-
-    fn texts(&self) -> Vec<String> {
-        self.said.lock().unwrap().iter().map(|message| message.text.clone()).collect()
-    }
-}
-
-impl Outlet for Recorder {
-    fn has(&self, channel: &str) -> bool {
-        channel == "telegram"
-    }
-
-    fn send<'a>(&'a self, message: &'a OutboundMessage) -> Sending<'a, Vec<String>> {
-        Box::pin(async move {
-            if let Some(failed) = self.failures.lock().unwrap().pop_front() {
-                return Err(failed);
-            }
-            let mut said = self.said.lock().unwrap();
-            said.push(message.clone());
-            Ok(vec![said.len().to_string()])
-        })
-    }
-
-    fn direct<'a>(&'a self, channel: &'a str, sender_id: &'a str) -> Sending<'a, ChannelPlace> {
-        Box::pin(async move { Ok(place(channel, sender_id)) })
-    }
-
-    fn conclude<'a>(&'a self, _place: &'a ChannelPlace, _message_id: &'a str, _text: &'a str) -> Sending<'a, ()> {
-        Box::pin(async { Ok(()) })
-    }
-}
-
-fn heard(id: &str, text: &str) -> InboundMessage {
+pub(super) fn heard(id: &str, text: &str) -> InboundMessage {
     InboundMessage {
         account: "42".to_owned(),
         place: place("telegram", "-100"),
@@ -69,7 +25,7 @@ fn heard(id: &str, text: &str) -> InboundMessage {
 }
 
 impl Gate {
-    async fn hear(&self, message: InboundMessage) -> Received {
+    pub(super) async fn hear(&self, message: InboundMessage) -> Received {
         gateway::receive(&self.world.house, message, Door::Outlet).await.unwrap()
     }
 
@@ -81,7 +37,7 @@ impl Gate {
         gateway::answer(&self.world.house, &message, &taken, Duration::from_secs(20)).await.unwrap().expect("ended");
     }
 
-    async fn deliver(&self, outlet: &Recorder) -> usize {
+    pub(super) async fn deliver(&self, outlet: &Recorder) -> usize {
         gateway::deliver_once(&self.world.house, outlet).await.unwrap()
     }
 }
