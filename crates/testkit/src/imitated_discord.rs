@@ -65,16 +65,20 @@ impl ImitatedDiscord {
         message
     }
 
-    /// Somebody presses a button of a message in a guild. The answer is waited for under this token.
-    pub fn press(&self, sender: &str, place: (&str, &str), message: &str, data: &str, token: &str) -> String {
+    /// Somebody presses a button of a message, in a guild or directly. The answer is waited for under this token.
+    pub fn press(&self, sender: &str, place: (Option<&str>, &str), message: &str, data: &str, token: &str) -> String {
         let id = self.house.next_id();
         self.house.expect_answer(&id, token);
         let (guild, channel) = place;
-        let event = json!({
-            "id": id, "application_id": Self::BOT, "type": 3, "token": token, "version": 1, "guild_id": guild,
-            "channel_id": channel, "member": { "user": { "id": sender, "username": "somebody" }, "roles": [] },
+        let mut event = json!({
+            "id": id, "application_id": Self::BOT, "type": 3, "token": token, "version": 1, "channel_id": channel,
             "data": { "custom_id": data, "component_type": 2 }, "message": { "id": message },
         });
+        let user = json!({ "id": sender, "username": "somebody" });
+        match guild {
+            Some(guild) => (event["guild_id"], event["member"]) = (guild.into(), json!({ "user": user, "roles": [] })),
+            None => event["user"] = user,
+        }
         self.dispatch("INTERACTION_CREATE", &event);
         id
     }

@@ -89,6 +89,11 @@ impl ImitatedProvider {
         self.house.rules.lock().expect("the rules").push(Box::new(answer));
     }
 
+    /// The same, before all rules that there are.
+    pub fn answering_first(&self, answer: impl Fn(&ModelRequest) -> Option<Turn> + Send + Sync + 'static) {
+        self.house.rules.lock().expect("the rules").insert(0, Box::new(answer));
+    }
+
     /// From now on requests are taken and not answered.
     pub fn block(&self) {
         self.house.is_blocked.send_replace(true);

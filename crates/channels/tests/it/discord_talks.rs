@@ -83,7 +83,7 @@ async fn an_approval_is_asked_pressed_answered_and_marked() {
     let sent = outlet.send(&OutboundMessage { buttons, ..question }).await.unwrap();
     let seen = imitation.messages().remove(0);
     assert_eq!(seen["components"][0]["components"][1]["custom_id"], "no:1");
-    let (place, id) = ((GUILD, CHANNEL), sent.message_ids[0].as_str());
+    let (place, id) = ((Some(GUILD), CHANNEL), sent.message_ids[0].as_str());
     imitation.press("222", place, id, "yes:1", "token-one");
     imitation.press("222", place, id, "yes:1", "token-two");
     let presses = inbox.until(2).await;

@@ -1,5 +1,6 @@
 //! A household with bots at Telegram and Discord: real binary, imitated providers, and everything they see kept.
 
+mod approving;
 mod faults;
 mod household;
 mod strangers;
@@ -9,7 +10,7 @@ use super::binary::Server;
 use super::config::Home;
 use serde_json::Value;
 use std::time::{Duration, Instant};
-use testkit::{ImitatedDiscord, ImitatedProvider, ImitatedTelegram, SentMessage, Turn};
+use testkit::{ImitatedDiscord, ImitatedProvider, ImitatedTelegram, ModelRequest, SentMessage, Turn};
 use tokio::runtime::Runtime;
 
 const HOMELAB: i64 = -100_123_456;
@@ -128,6 +129,11 @@ impl Scene {
         let (data, file, log) = (self.home.data(), self.home.config(), self.home.path().join("log"));
         let server = Server::start_configured_in(&data, (&file, &log), &environment, args);
         self.server = Some(server.expect("it starts"));
+    }
+
+    /// Answers that come before all others.
+    fn first_answers(&self, answer: impl Fn(&ModelRequest) -> Option<Turn> + Send + Sync + 'static) {
+        self.provider.answering_first(answer);
     }
 
     fn server(&self) -> &Server {
