@@ -14,12 +14,14 @@ use api::Api;
 use listening::Listening;
 use sending::Telegraph;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use tokio::sync::watch;
 use updates::{Heard, Me};
 
 /// The address of the API, unless told otherwise.
 const API_BASE: &str = "https://api.telegram.org";
 const SECRET_LONGEST: usize = 256;
+const KNOWN_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone)]
 pub struct TelegramOptions {
@@ -103,6 +105,9 @@ impl Telegram {
         if self.is_known(secret) != Some(true) {
             return WebhookAnswer::Forbidden;
         }
+        // Right after the start it is known in a moment who we are.
+        let mut state = self.state.clone();
+        let _ = tokio::time::timeout(KNOWN_WITHIN, state.wait_for(|state| *state != State::Starting)).await;
         let Some(me) = self.me.get() else { return WebhookAnswer::NotNow };
         match updates::read_bytes(body, me) {
             Heard::Message(message) => match self.receiver.receive(*message).await {

@@ -9,7 +9,7 @@ use super::updates::{self, Heard, Me};
 use crate::pauses::Pauses;
 use crate::running::Stop;
 use crate::states::Health;
-use crate::{Receiver, Result, Taken};
+use crate::{Error, Receiver, Result, Taken};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::convert::Infallible;
@@ -55,9 +55,7 @@ impl Listening {
     async fn introduce(&self) -> Result<Me> {
         let me: Me = self.api.call("getMe", &json!({})).await?;
         match &self.mode {
-            Mode::Polling => {
-                self.api.call::<bool>("deleteWebhook", &json!({ "drop_pending_updates": false })).await?;
-            }
+            Mode::Polling => {}
             Mode::Webhook { url: Some(url), secret } => {
                 let wanted = json!({
                     "url": url,
@@ -101,9 +99,20 @@ impl Listening {
                 }
                 Err(error) => {
                     self.health.failing(error.to_string());
+                    if matches!(error, Error::Conflict { .. }) {
+                        // By a webhook that was once told, perhaps. If it was somebody else who asks, this does no harm.
+                        stop.or(self.forget_webhook()).await?;
+                    }
                     stop.sleep(pauses.after(&error)).await?;
                 }
             }
+        }
+    }
+
+    async fn forget_webhook(&self) {
+        let forgotten = self.api.call::<bool>("deleteWebhook", &json!({ "drop_pending_updates": false })).await;
+        if let Err(error) = forgotten {
+            tracing::debug!(%error, "telegram does not forget its webhook");
         }
     }
 

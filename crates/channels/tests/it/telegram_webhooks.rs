@@ -29,6 +29,8 @@ async fn telegram_is_told_the_address_and_the_secret() {
     assert_eq!(imitation.webhook_url().as_deref(), Some(address));
     // Whoever polls afterwards takes it away again.
     let polling = crate::scenes::telegram(&imitation, &inbox);
+    imitation.until_called("deleteWebhook", 1).await;
+    imitation.until_called("getUpdates", 2).await;
     until_connected(polling.states()).await;
     assert_eq!(imitation.webhook_url(), None);
 }
