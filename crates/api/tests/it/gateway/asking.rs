@@ -5,7 +5,7 @@ use super::super::tool_calls::Bench;
 use super::recorder::Recorder;
 use super::telling::{
     ask, ask_later, button, declared_with_mary, declared_with_owner, house_with_owner, labels, on_a_shared_machine,
-    press, pressed, with_deciders,
+    press, pressed, stranger, with_deciders,
 };
 use serde_json::json;
 use service::gateway;
@@ -126,11 +126,6 @@ async fn a_call_of_a_plugin_that_waits_can_only_be_rejected_there() {
     assert!(told.contains("longhouse approvals"), "{told}");
     assert_eq!(press(&world, &pressed("5555", "1", button(&call, false))).await, "Rejected.");
     assert!(casino.plugins.called().is_empty());
-}
-
-fn stranger(sender: &str) -> domain::channels::InboundMessage {
-    let kind = domain::channels::InboundKind::Message(None);
-    domain::channels::InboundMessage { kind, text: "hello".to_owned(), ..pressed(sender, "1", String::new()) }
 }
 
 #[tokio::test]

@@ -3,10 +3,11 @@
 
 use super::super::tool_calls::Bench;
 use super::recorder::Recorder;
-use super::telling::{ask, ask_later, button, house_with_owner, press, pressed};
+use super::telling::{ask, ask_later, button, house_with_owner, on_a_shared_machine, press, pressed, stranger};
 use domain::ids::{UserId, WorkspaceId};
 use serde_json::json;
-use service::tool_calls::end_overdue_calls_once;
+use service::gateway;
+use service::tool_calls::{end_overdue_calls_once, reconsider};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -119,4 +120,23 @@ async fn what_expired_is_not_told_any_more() {
     end_overdue_calls_once(&world.house).await.unwrap();
     assert_eq!(ask_later(&world, &outlet).await, 0);
     assert!(outlet.texts().is_empty() && outlet.endings().is_empty());
+}
+
+#[tokio::test]
+async fn a_person_or_a_workspace_that_goes_leaves_no_buttons_behind() {
+    for gone in ["/admin/users/mary", "/admin/workspaces/den?with_data=true"] {
+        let (world, outlet) = (house_with_owner().await, Recorder::default());
+        let (owner, mary) = (world.owner().await, world.member("mary").await);
+        let code = gateway::receive(&world.house, stranger("7777"), gateway::Door::Outlet).await.unwrap().pairing_code;
+        let approve = format!("/admin/pairings/{}/approve", code.unwrap());
+        world.post(&approve, &json!({"user": "mary"})).by(&owner).send().await.ok();
+        on_a_shared_machine(&world, &owner, &mary).await;
+        assert_eq!(ask_later(&world, &outlet).await, 1);
+        let answer = world.delete(gone).by(&owner).send().await;
+        assert!(answer.status.is_success(), "{gone}: {}", answer.text);
+        reconsider(&world.house).await.unwrap();
+        assert_eq!(ask(&world, &outlet).await, 1, "{gone}");
+        assert!(!outlet.endings()[0].contains("canary"), "{:?}", outlet.endings());
+        assert_eq!(ask(&world, &outlet).await, 0, "{gone}");
+    }
 }

@@ -65,6 +65,12 @@ pub(super) fn pressed(sender: &str, message_id: &str, data: String) -> InboundMe
     }
 }
 
+/// The first words of somebody unknown, by which they can be let in.
+pub(super) fn stranger(sender: &str) -> InboundMessage {
+    let kind = InboundKind::Message(None);
+    InboundMessage { kind, text: "hello".to_owned(), ..pressed(sender, "1", String::new()) }
+}
+
 /// What whoever presses is told.
 pub(super) async fn press(world: &World, message: &InboundMessage) -> String {
     gateway::press(&world.house, message).await.unwrap()
