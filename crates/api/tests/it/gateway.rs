@@ -1,6 +1,7 @@
 //! Messages of channels: the right workspace, as the right person, once; and nobody else's.
 
 mod asking;
+mod asking_again;
 mod asking_in_groups;
 mod delivering;
 mod hostile;

@@ -1,3 +1,5 @@
+//! What is told of a call, when a yes is offered under it, and which message counts.
+
 use super::*;
 use crate::approvals::{Approval, ApprovalStatus, Decided};
 use crate::channels::{DISCORD_LONGEST, split, utf16_length};

@@ -3,31 +3,16 @@
 use super::super::plugins::Casino;
 use super::super::tool_calls::Bench;
 use super::recorder::Recorder;
-use super::telling::{ask, ask_later, button, declared_with_owner, house_with_owner, labels, press, pressed};
-use domain::ids::UserId;
-use domain::roles::{Right, Role, RoleRules};
-use serde_json::{Value, json};
+use super::telling::{
+    ask, ask_later, button, declared_with_mary, declared_with_owner, house_with_owner, labels, on_a_shared_machine,
+    press, pressed, stranger, with_deciders,
+};
+use serde_json::json;
 use service::gateway;
 use service::tool_calls::{end_overdue_calls_once, reconsider};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use testkit::World;
-
-/// A call of mary's on a machine of the workspace `den`.
-pub(super) async fn on_a_shared_machine(world: &World, owner: &str, mary: &str) -> Value {
-    world.workspace("den", &["owner", "mary"]).await;
-    let settings = json!({"nodes": ["shed"], "tools": {"allow": ["filesystem.*"]}});
-    world.patch("/admin/workspaces/den", &settings).by(owner).send().await.ok();
-    world.post("/my/projects", &json!({"name": "shared", "workspace": "den"})).by(mary).send().await.ok();
-    let node = world.hand_node_for(owner, "shed", "den").await;
-    let params = json!({"path": "canary-of-mary.txt", "content": "x"});
-    let body = json!({"agent": "agent_coder", "tool": "tool_write_file", "params": params});
-    let call = world.post("/my/projects/shared/tools/execute", &body).by(mary).send().await.ok();
-    let call = node.preview(&call, &json!({"exists": false, "diff": "+x"})).await.ok();
-    assert_eq!(call["status"], "waiting_approval", "{call}");
-    call
-}
 
 #[tokio::test]
 async fn who_does_not_answer_at_once_is_told_directly_and_once() {
@@ -91,101 +76,6 @@ async fn what_was_told_is_concluded_wherever_and_however_it_ended() {
 }
 
 #[tokio::test]
-async fn a_restart_between_told_and_concluded_loses_nothing_and_says_nothing_twice() {
-    let (world, outlet) = (house_with_owner().await, Recorder::default());
-    let bench = Bench::new(&world).await;
-    let call = bench.waiting_write("notes.txt").await;
-    outlet.failing(1, true);
-    assert_eq!(ask_later(&world, &outlet).await, 0, "owed, and not told yet");
-    let owner = bench.owner.clone();
-    let world = world.reopened().await;
-    world.clock.advance_s(5);
-    assert_eq!(ask(&world, &outlet).await, 1);
-    let world = world.reopened().await;
-    assert_eq!(ask(&world, &outlet).await, 0, "what was told stays told");
-    let path = format!("/my/projects/garden/approvals/{}/reject", call["approval_id"].as_str().unwrap());
-    world.post(&path, &json!({})).by(&owner).send().await.ok();
-    let world = world.reopened().await;
-    assert_eq!(ask(&world, &outlet).await, 1);
-    assert!(outlet.endings()[0].starts_with("Rejected by you."));
-    let world = world.reopened().await;
-    assert_eq!((ask(&world, &outlet).await, outlet.texts().len()), (0, 1));
-}
-
-#[tokio::test]
-async fn what_was_taken_and_not_marked_is_told_again_and_only_the_newest_counts() {
-    let (world, outlet) = (house_with_owner().await, Recorder::default());
-    let bench = Bench::new(&world).await;
-    let call = bench.waiting_write("notes.txt").await;
-    outlet.is_mute.store(true, Ordering::Relaxed);
-    // The server dies after the provider took the message.
-    let cut_off = tokio::time::timeout(Duration::from_millis(300), ask_later(&world, &outlet)).await;
-    assert!(cut_off.is_err() && outlet.texts().len() == 1);
-    let world = world.reopened().await;
-    outlet.is_mute.store(false, Ordering::Relaxed);
-    assert_eq!((ask(&world, &outlet).await, outlet.texts().len()), (1, 2));
-    let told = press(&world, &pressed("5555", "1", button(&call, true))).await;
-    assert!(told.starts_with("Nothing was done"), "{told}");
-    assert_eq!(press(&world, &pressed("5555", "2", button(&call, true))).await, "Approved.");
-}
-
-#[tokio::test]
-async fn a_project_that_goes_takes_the_buttons_along() {
-    let (world, outlet) = (house_with_owner().await, Recorder::default());
-    let bench = Bench::new(&world).await;
-    bench.waiting_write("notes.txt").await;
-    assert_eq!(ask_later(&world, &outlet).await, 1);
-    let gone = world.delete("/my/projects/garden").by(&bench.owner).send().await;
-    assert!(gone.status.is_success(), "{}", gone.text);
-    assert_eq!(ask(&world, &outlet).await, 1);
-    assert!(!outlet.endings()[0].contains("notes.txt"), "{:?}", outlet.endings());
-}
-
-#[tokio::test]
-async fn a_provider_that_fails_is_tried_again_and_shown_to_admins() {
-    let (world, outlet) = (house_with_owner().await, Recorder::default());
-    let bench = Bench::new(&world).await;
-    let call = bench.waiting_write("notes.txt").await;
-    outlet.failing(2, true);
-    assert_eq!(ask_later(&world, &outlet).await, 0);
-    let shown = world.get("/admin/deliveries").by(&bench.owner).send().await.ok();
-    let item = &shown["items"][0];
-    assert_eq!((&item["approval_id"], &item["attempts"]), (&call["approval_id"], &json!(1)), "{shown}");
-    assert_eq!((&item["status"], &item["place"]), (&json!("pending"), &json!("telegram:5555")));
-    assert_eq!(item["last_error"], "the provider failed with status 502");
-    world.clock.advance_s(4);
-    assert_eq!(ask(&world, &outlet).await, 0, "there is a pause");
-    world.clock.advance_s(1);
-    assert_eq!(ask(&world, &outlet).await, 0, "the second failure");
-    world.clock.advance_s(10);
-    assert_eq!(ask(&world, &outlet).await, 1);
-    bench.approve(&call).await;
-    outlet.failing(1, true);
-    assert_eq!(ask(&world, &outlet).await, 0);
-    world.clock.advance_s(5);
-    assert_eq!(ask(&world, &outlet).await, 1);
-    assert!(outlet.endings()[0].starts_with("Approved by you."));
-    let shown = world.get("/admin/deliveries").by(&bench.owner).send().await.ok();
-    assert_eq!(shown["items"], json!([]));
-}
-
-#[tokio::test]
-async fn what_a_provider_refuses_for_good_is_given_up_with_an_alert() {
-    let (world, outlet) = (house_with_owner().await, Recorder::default());
-    let bench = Bench::new(&world).await;
-    bench.waiting_write("notes.txt").await;
-    outlet.failing(1, false);
-    assert_eq!(ask_later(&world, &outlet).await, 0);
-    world.clock.advance_s(60);
-    assert_eq!(ask(&world, &outlet).await, 0, "not tried again");
-    let shown = world.get("/admin/deliveries").by(&bench.owner).send().await.ok();
-    assert_eq!(shown["items"][0]["status"], "failed");
-    let personal = domain::ids::WorkspaceId::personal(&UserId::parse("owner").unwrap());
-    let events = testkit::workspace_events(&world.house, &personal).await;
-    assert!(events.iter().any(|(kind, _)| kind == "ALERT"), "{events:?}");
-}
-
-#[tokio::test]
 async fn what_is_dangerous_long_or_hides_something_can_only_be_rejected_there() {
     let (world, outlet) = (house_with_owner().await, Recorder::default());
     let bench = Bench::new(&world).await;
@@ -238,22 +128,11 @@ async fn a_call_of_a_plugin_that_waits_can_only_be_rejected_there() {
     assert!(casino.plugins.called().is_empty());
 }
 
-fn stranger(sender: &str) -> domain::channels::InboundMessage {
-    let kind = domain::channels::InboundKind::Message(None);
-    domain::channels::InboundMessage { kind, text: "hello".to_owned(), ..pressed(sender, "1", String::new()) }
-}
-
 #[tokio::test]
 async fn rights_are_looked_at_right_before_telling() {
     let (world, outlet) = (house_with_owner().await, Recorder::default());
     let (owner, mary) = (world.owner().await, world.member("mary").await);
-    let with_mary = |telegram: &str| {
-        let mut declared = declared_with_owner();
-        let account = super::user(Role::Member, &[("telegram", telegram)]);
-        declared.users.insert(UserId::parse("mary").unwrap(), account);
-        declared
-    };
-    world.declare(with_mary("7777")).await;
+    world.declare(declared_with_mary("7777")).await;
     on_a_shared_machine(&world, &owner, &mary).await;
     // Owed, because the provider failed; then the account is another's.
     outlet.failing(1, true);
@@ -262,7 +141,7 @@ async fn rights_are_looked_at_right_before_telling() {
     world.clock.advance_s(5);
     assert_eq!(ask(&world, &outlet).await, 0);
     // With another account she is told there, as a member; and not once she has left.
-    world.declare(with_mary("8888")).await;
+    world.declare(declared_with_mary("8888")).await;
     outlet.failing(1, true);
     assert_eq!(ask(&world, &outlet).await, 0);
     world.leave("den", "mary").await;
@@ -274,31 +153,10 @@ async fn rights_are_looked_at_right_before_telling() {
 }
 
 #[tokio::test]
-async fn what_expired_is_not_told_any_more() {
-    let (world, outlet) = (house_with_owner().await, Recorder::default());
-    let bench = Bench::new(&world).await;
-    bench.waiting_write("a.txt").await;
-    outlet.failing(1, true);
-    assert_eq!(ask_later(&world, &outlet).await, 0);
-    bench.waiting_write("b.txt").await;
-    world.clock.advance_s(300);
-    // Before anybody has looked at the clock, and after.
-    assert_eq!(ask(&world, &outlet).await, 0);
-    end_overdue_calls_once(&world.house).await.unwrap();
-    assert_eq!(ask_later(&world, &outlet).await, 0);
-    assert!(outlet.texts().is_empty() && outlet.endings().is_empty());
-}
-
-#[tokio::test]
 async fn nothing_of_a_call_is_told_to_anybody_else() {
     let (world, outlet) = (house_with_owner().await, Recorder::default());
     let (owner, mary) = (world.owner().await, world.member("mary").await);
-    let mut declared = declared_with_owner();
-    let account = super::user(Role::Member, &[("telegram", "7777")]);
-    declared.users.insert(UserId::parse("mary").unwrap(), account);
-    let deciders = RoleRules { rights: Some(vec![Right::Approve]), ..RoleRules::default() };
-    declared.house.roles.insert("admin".into(), deciders);
-    world.declare(declared).await;
+    world.declare(with_deciders(declared_with_mary("7777"))).await;
     let bench = Bench::new(&world).await;
     bench.waiting_write("canary-of-owner.txt").await;
     let call = on_a_shared_machine(&world, &owner, &mary).await;
@@ -326,10 +184,7 @@ async fn nothing_of_a_call_is_told_to_anybody_else() {
 async fn a_running_house_tells_as_it_is_asked_and_one_that_hangs_holds_up_nobody() {
     let (world, outlet) = (house_with_owner().await, Arc::new(Recorder::default()));
     let (owner, mary) = (world.owner().await, world.member("mary").await);
-    let mut declared = declared_with_owner();
-    let account = super::user(Role::Member, &[("telegram", "7777")]);
-    declared.users.insert(UserId::parse("mary").unwrap(), account);
-    world.declare(declared).await;
+    world.declare(declared_with_mary("7777")).await;
     let bench = Bench::new(&world).await;
     bench.waiting_write("a.txt").await;
     let call = on_a_shared_machine(&world, &owner, &mary).await;

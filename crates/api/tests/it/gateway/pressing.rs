@@ -2,10 +2,13 @@
 
 use super::super::tool_calls::Bench;
 use super::recorder::Recorder;
-use super::telling::{ask, ask_later, button, declared_with_owner, house_with_owner, press, pressed};
+use super::telling::{
+    ask, ask_later, button, declared_with_mary, declared_with_owner, house_with_owner, on_a_shared_machine, press,
+    pressed, with_deciders,
+};
 use domain::channels::{ChatType, InboundMessage};
 use domain::ids::UserId;
-use domain::roles::{Right, Role, RoleRules};
+use domain::roles::Role;
 use serde_json::json;
 use service::tool_calls::{end_overdue_calls_once, reconsider};
 
@@ -103,14 +106,8 @@ async fn a_yes_that_comes_too_late_is_none() {
 async fn whoever_left_or_lost_their_account_decides_nothing() {
     let (world, outlet) = (house_with_owner().await, Recorder::default());
     let (owner, mary) = (world.owner().await, world.member("mary").await);
-    let with_mary = || {
-        let mut declared = declared_with_owner();
-        let account = super::user(Role::Member, &[("telegram", "7777")]);
-        declared.users.insert(UserId::parse("mary").unwrap(), account);
-        declared
-    };
-    world.declare(with_mary()).await;
-    let call = super::asking::on_a_shared_machine(&world, &owner, &mary).await;
+    world.declare(declared_with_mary("7777")).await;
+    let call = on_a_shared_machine(&world, &owner, &mary).await;
     assert_eq!(ask_later(&world, &outlet).await, 1);
     let yes = pressed("7777", "1", button(&call, true));
     world.declare(declared_with_owner()).await;
@@ -119,13 +116,11 @@ async fn whoever_left_or_lost_their_account_decides_nothing() {
     let mut moved = declared_with_owner();
     let accounts = super::user(Role::Admin, &[("telegram", "5555"), ("telegram", "7777")]);
     moved.users.insert(UserId::parse("owner").unwrap(), accounts);
-    let deciders = RoleRules { rights: Some(vec![Right::Approve]), ..RoleRules::default() };
-    moved.house.roles.insert("admin".into(), deciders);
-    world.declare(moved).await;
+    world.declare(with_deciders(moved)).await;
     assert!(press(&world, &yes).await.starts_with("Nothing was done"));
     world.leave("den", "mary").await;
     assert!(press(&world, &yes).await.starts_with("Nothing was done"));
-    world.declare(with_mary()).await;
+    world.declare(declared_with_mary("7777")).await;
     assert_eq!(press(&world, &yes).await, NOT_YOURS, "no member any more");
     reconsider(&world.house).await.unwrap();
     assert_eq!(ask(&world, &outlet).await, 1);

@@ -5,7 +5,7 @@ use super::recorder::Recorder;
 use super::{declaration, place, user};
 use domain::channels::{CallbackId, ChatType, DisplayName, InboundKind, InboundMessage, Marks};
 use domain::ids::UserId;
-use domain::roles::Role;
+use domain::roles::{Right, Role, RoleRules};
 use domain::rules::Declaration;
 use serde_json::{Value, json};
 use service::gateway;
@@ -15,6 +15,20 @@ use testkit::World;
 pub(super) fn declared_with_owner() -> Declaration {
     let mut declared = declaration();
     declared.users.insert(UserId::parse("owner").unwrap(), user(Role::Admin, &[("telegram", "5555"), ("http", "me")]));
+    declared
+}
+
+/// Mary is a member of the house, with an account of telegram.
+pub(super) fn declared_with_mary(telegram: &str) -> Declaration {
+    let mut declared = declared_with_owner();
+    declared.users.insert(UserId::parse("mary").unwrap(), user(Role::Member, &[("telegram", telegram)]));
+    declared
+}
+
+/// Admins decide for others, too.
+pub(super) fn with_deciders(mut declared: Declaration) -> Declaration {
+    let deciders = RoleRules { rights: Some(vec![Right::Approve]), ..RoleRules::default() };
+    declared.house.roles.insert("admin".into(), deciders);
     declared
 }
 
@@ -51,6 +65,12 @@ pub(super) fn pressed(sender: &str, message_id: &str, data: String) -> InboundMe
     }
 }
 
+/// The first words of somebody unknown, by which they can be let in.
+pub(super) fn stranger(sender: &str) -> InboundMessage {
+    let kind = InboundKind::Message(None);
+    InboundMessage { kind, text: "hello".to_owned(), ..pressed(sender, "1", String::new()) }
+}
+
 /// What whoever presses is told.
 pub(super) async fn press(world: &World, message: &InboundMessage) -> String {
     gateway::press(&world.house, message).await.unwrap()
@@ -80,4 +100,19 @@ impl Bench<'_> {
         assert_eq!(call["status"], "waiting_approval", "{call}");
         call
     }
+}
+
+/// A call of mary's on a machine of the workspace `den`.
+pub(super) async fn on_a_shared_machine(world: &World, owner: &str, mary: &str) -> Value {
+    world.workspace("den", &["owner", "mary"]).await;
+    let settings = json!({"nodes": ["shed"], "tools": {"allow": ["filesystem.*"]}});
+    world.patch("/admin/workspaces/den", &settings).by(owner).send().await.ok();
+    world.post("/my/projects", &json!({"name": "shared", "workspace": "den"})).by(mary).send().await.ok();
+    let node = world.hand_node_for(owner, "shed", "den").await;
+    let params = json!({"path": "canary-of-mary.txt", "content": "x"});
+    let body = json!({"agent": "agent_coder", "tool": "tool_write_file", "params": params});
+    let call = world.post("/my/projects/shared/tools/execute", &body).by(mary).send().await.ok();
+    let call = node.preview(&call, &json!({"exists": false, "diff": "+x"})).await.ok();
+    assert_eq!(call["status"], "waiting_approval", "{call}");
+    call
 }
