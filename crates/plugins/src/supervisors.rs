@@ -132,10 +132,8 @@ impl Supervisor {
     /// Keeps up with what it offers, until that fails.
     async fn follow(&self, connection: &Connection) -> String {
         let rhythm = &self.options.rhythm;
-        let declaration = self.slot.declaration();
-        let within = Duration::from_secs(declaration.timeouts.start_s);
         // A program that is gone is noticed; an address is not, unless somebody asks.
-        let look_again = matches!(declaration.reach, Reach::Url(_)).then_some(rhythm.look_again);
+        let look_again = matches!(self.slot.declaration().reach, Reach::Url(_)).then_some(rhythm.look_again);
         loop {
             let looked_at = Instant::now();
             tokio::select! {
@@ -143,6 +141,8 @@ impl Supervisor {
                 () = tokio::time::sleep(look_again.unwrap_or_default()), if look_again.is_some() => {}
             }
             tokio::time::sleep_until(looked_at + rhythm.listing_rest).await;
+            // The file may have another word for it by now.
+            let within = Duration::from_secs(self.slot.declaration().timeouts.start_s);
             let found = tokio::time::timeout(within, tools(connection.peer(), &self.options.limits)).await;
             match found {
                 Ok(Ok(found)) => self.renew(found),
