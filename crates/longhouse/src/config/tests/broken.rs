@@ -230,6 +230,24 @@ const CASES: &[Case] = &[
         "`description` has characters that nobody sees",
     ),
     ("personal: { budget: { timezone: UTC }, model: mystery-9 }\n", (1, 47), "has no known price"),
+    // addresses
+    ("plugins: { p: { url: \"http://169.254.169.254/mcp\", caps: [] } }\n", (1, 22), "a cloud's metadata service"),
+    ("alerts: { webhook: \"http://2852039166/\" }\n", (1, 20), "a cloud's metadata service"),
+    (
+        "models: { providers: { p: { kind: openai, base_url: \"http://[fd00:ec2::254]/v1\" } } }\n",
+        (1, 53),
+        "a cloud's metadata service",
+    ),
+    (
+        "channels: { telegram: { token_env: PATH, api_base: \"http://0.0.0.0:80\" } }\n",
+        (1, 52),
+        "no address in particular",
+    ),
+    (
+        "channels: { discord: { token_env: PATH, gateway_url: \"ws://[::ffff:169.254.169.254]\" } }\n",
+        (1, 54),
+        "a cloud's metadata service",
+    ),
     // skills
     (
         "skills_dir: ./elsewhere\nworkspaces:\n  w: { skills: [sow] }\n",
