@@ -37,6 +37,10 @@ impl Supervisor {
     pub(crate) async fn run(mut self) {
         while let Ended::Gone(why) = self.live().await {
             tracing::warn!(plugin = self.slot.name, self.failures, why, "a plugin is away and will be tried again");
+            {
+                let mut known = self.slot.known();
+                (known.times_away, known.last_trouble) = (known.times_away + 1, Some(why.clone()));
+            }
             self.show_away(why);
             let delay = backoff::delay(&self.options.rhythm, self.failures, backoff::chance());
             tokio::select! {

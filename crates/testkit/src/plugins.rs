@@ -71,9 +71,9 @@ impl ScriptedPlugins {
         self.changed();
     }
 
-    /// It is begun anew, and does not come up.
-    pub fn starts(&self, plugin: &str) {
-        self.lock().plugins.get_mut(plugin).expect("a plugin").state = "starting";
+    /// From now on it is in this state.
+    pub fn stands(&self, plugin: &str, state: &'static str) {
+        self.lock().plugins.get_mut(plugin).expect("a plugin").state = state;
         self.changed();
     }
 
@@ -130,6 +130,10 @@ impl PluginHost for ScriptedPlugins {
     fn changed(&self, seen: u64) -> Boxed<'_, ()> {
         let mut watch = self.number.subscribe();
         Box::pin(async move { drop(watch.wait_for(|number| *number != seen).await) })
+    }
+
+    fn last_words(&self, _: &str) -> Option<String> {
+        None
     }
 
     fn call<'a>(&'a self, call: PluginCall<'a>, cancel: Boxed<'a, ()>) -> Boxed<'a, Result<PluginAnswer, PluginFault>> {

@@ -211,6 +211,7 @@ async fn finish(house: &House, place: &Place, call: &ToolCall, outcome: Outcome)
         match house.store().write(&place.0, finish).await {
             Ok(judged) => {
                 if let Some(judged) = judged {
+                    house.plugins().running.has_ended(judged.call.status);
                     woken(house, judged.woken).await;
                 }
                 return Ok(());

@@ -116,7 +116,7 @@ async fn calls_that_wait_for_a_plugin_that_does_not_come_up_stand_in_nobodys_way
     casino.plugins.lists("notes", &["notes.*"], &[], &[("keep", "Keeps.", object_schema(&json!({})))]);
     casino.declare(&[("dice", &CAPS, &ASKED), ("notes", &["notes.*"], &[])]).await;
     casino.settle().await;
-    casino.plugins.starts("notes");
+    casino.plugins.stands("notes", "starting");
     let mut waiting = Vec::new();
     for _ in 0..70 {
         waiting.push(casino.begin("notes.keep", json!({})).await);
