@@ -19,10 +19,13 @@ use std::sync::{Mutex, PoisonError};
 const QUIET_MS: i64 = 5 * 60 * 1000;
 const REMEMBERED_MOST: usize = 1_000;
 
+/// Which alert, of which project, about what.
+type About = (Alert, Option<ProjectId>, String);
+
 /// What was told lately.
 #[derive(Default)]
 pub(crate) struct Raised {
-    lately: Mutex<HashMap<(Alert, Option<ProjectId>, String), Timestamp>>,
+    lately: Mutex<HashMap<About, Timestamp>>,
     figures: Figures,
 }
 
