@@ -31,7 +31,7 @@ fn config(home: &Home, provider: &str, call_s: u64) -> String {
          plugins:\n  counting: {{ command: [python3, \"{GOOD}\", \"{counted}\"], caps: [counting.*] }}\n  \
          odd:\n    command: [python3, \"{ODD}\", \"{lives}\"]\n    timeouts: {{ call_s: {call_s} }}\n    \
          caps: [odd.plain, odd.hang, odd.change, odd.twice, odd.wrong, odd.huge, odd.notices, odd.stderr, odd.crash, \
-         odd.workspace_read, odd.shared_context, odd.tool_read_file, odd.filesystem.read, odd.counting.add]\n"
+         odd.workspace_read, odd.shared_context, odd.tool_read_file, odd.filesystem.read, counting.add]\n"
     )
 }
 
@@ -230,18 +230,16 @@ fn names_of_others_are_nobodys_and_what_was_not_granted_is_not_there() {
     let tools: Vec<String> = odd["tools"].as_array().unwrap().iter().map(named).collect();
     assert!(tools.iter().all(|tool| tool.starts_with("odd.")), "{tools:?}");
     assert!(
-        tools.contains(&"odd.counting.add".to_owned()) && !tools.contains(&"odd.forbidden".to_owned()),
+        tools.contains(&"odd.filesystem.read".to_owned()) && !tools.contains(&"odd.forbidden".to_owned()),
         "{tools:?}"
     );
     let left_out = odd["left_out"].to_string();
-    assert!(left_out.contains("forbidden"), "{left_out}");
+    assert!(left_out.contains("forbidden") && left_out.contains("is a name of the plugin `counting`"), "{left_out}");
     assert!(house.server.cli(&["plugin", "list"]).contains("forbidden  not offered"));
     ended(&house.execute("odd.forbidden", 5), "invalid", "TOOL_NOT_FOUND");
     let counted = || fs::read_to_string(house.home.path().join("counted")).unwrap_or_default();
-    assert_eq!(house.execute("odd.counting.add", 5)["result"]["text"], "done");
-    assert_eq!(counted(), "", "a name behind its own is its own");
     house.nobody_else_is_harmed();
-    assert_eq!(counted(), "add\n", "and a name leads to whom it belongs");
+    assert_eq!(counted(), "add\n", "a name leads to whom it belongs, whatever others were granted");
     // The house's own tools are its own, whatever anybody else calls theirs.
     let body = json!({"agent": "agent_coder", "tool": "shared_context", "params": {}});
     let (_, answer) = house.server.post(&house.token, "/my/projects/garden/tools/execute", &body).unwrap();
