@@ -19,7 +19,7 @@ use store::{LITTLE_BYTES, Operation, ToolCallPlace as Place, Tx};
 
 const BEGUN_AT_ONCE: u64 = 64;
 const LOOK_EVERY: Duration = Duration::from_secs(30);
-const BETWEEN: Duration = Duration::from_millis(50);
+const BETWEEN: Duration = Duration::from_secs(1);
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// A disk that is full for a moment must not cost an outcome.
 const TRIES: u32 = 6;

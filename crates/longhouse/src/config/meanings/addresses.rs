@@ -16,7 +16,7 @@ pub(super) fn find(root: &Node, findings: &mut Findings) {
     ];
     let below = |path| root.at(path).map(Node::entries).unwrap_or_default();
     let each = written.iter().flat_map(|(path, key)| below(path).iter().filter_map(|entry| entry.value.get(key)));
-    for address in each.chain(root.at(&["alerts", "webhook"])) {
+    for address in each.chain(root.at(&["alerts", "webhook"])).chain(root.at(&["embeddings", "base_url"])) {
         let host = address.text().and_then(host_of);
         if let Some(Err(refused)) = host.map(|host| check_written(&host)) {
             findings.problems.push(Problem::new(address.spot, format!("an address that is not used: {refused}")));
