@@ -135,6 +135,16 @@ fn a_decision_is_told_in_60_lines_and_the_architecture_in_200() -> Result<()> {
 }
 
 #[test]
+fn no_client_goes_anywhere_but_where_its_address_may_lead() -> Result<()> {
+    let planted = [
+        holding("crates/llm/src/calls.rs", "//! Calls.\nClient::builder().build()\n"),
+        holding("crates/llm/src/calls.rs", "//! Calls.\nClient::builder().redirect(Policy::none()).no_proxy()\n"),
+        holding("crates/api/src/calls.rs", "//! Calls.\nreqwest::Client::new()\n"),
+    ];
+    holds(sources::open_clients, &planted)
+}
+
+#[test]
 fn what_is_allowed_is_not_reported() {
     let fine = [
         uses("longhouse-api", "longhouse-service", Kind::Normal),
@@ -163,6 +173,7 @@ fn what_is_allowed_is_not_reported() {
         sources::long_sources,
         sources::long_mains,
         sources::long_documents,
+        sources::open_clients,
     ];
     for repository in &fine {
         for rule in rules {

@@ -36,14 +36,16 @@ async fn accept(Segment(plugin): Segment, Posted { ctx, input }: Posted<AcceptTo
 }
 
 fn shown(look: PluginLook) -> Plugin {
-    let PluginLook { name, listed, tools, left_out } = look;
+    let PluginLook { name, listed, last_words, tools, left_out } = look;
     let left_out = left_out.into_iter().map(|one| LeftOutTool { name: one.own_name, why: one.obstacle.to_string() });
     Plugin {
         name,
         state: listed.state.to_owned(),
         why: listed.why,
         server: listed.server,
-        last_words: listed.last_words,
+        times_away: listed.times_away,
+        last_trouble: listed.last_trouble,
+        last_words,
         is_cut: listed.is_cut,
         tools: tools.into_iter().map(shown_tool).collect(),
         left_out: left_out.collect(),

@@ -4,11 +4,16 @@
 use crate::pauses::Timing;
 use crate::secrets::Secret;
 use crate::{Error, InvalidOptions, Result};
+use domain::addresses::{Allowance, Refused, check, check_configured, check_written, literal};
 use domain::skills::reveal;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Response, Url};
 use rustls::{ClientConfig, RootCertStore};
+use std::error::Error as _;
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,9 +35,31 @@ pub(crate) fn base(address: &str, schemes: [&str; 2]) -> Result<String, InvalidO
     let url = Url::parse(address).ok().filter(|url| schemes.contains(&url.scheme()) && url.has_host());
     let is_plain = |url: &Url| url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
     let [one, other] = schemes;
-    url.filter(is_plain)
-        .map(|url| url.as_str().trim_end_matches('/').to_owned())
-        .ok_or_else(|| InvalidOptions::new(format!("the address of the API is not of the form {one}:// or {other}://")))
+    let url = url.filter(is_plain).ok_or_else(|| {
+        InvalidOptions::new(format!("the address of the API is not of the form {one}:// or {other}://"))
+    })?;
+    check_written(host(url.as_str()).as_str())
+        .map_err(|refused| InvalidOptions::new(format!("the address of the API may not be used: {refused}")))?;
+    Ok(url.as_str().trim_end_matches('/').to_owned())
+}
+
+fn host(address: &str) -> String {
+    Url::parse(address).ok().and_then(|url| url.host_str().map(str::to_ascii_lowercase)).unwrap_or_default()
+}
+
+/// Judges an address that the provider at `base` named, and that is not ours to connect to: it leads to the public, or to the host
+/// that the operator wrote. What it resolves to later is not known here; a written address is the easiest lie and is caught.
+pub(crate) async fn check_named(address: &str, base: &str) -> Result<()> {
+    let named = host(address);
+    let allowance = if named == host(base) { Allowance::of_configured(&named) } else { Allowance::Public };
+    let addresses = match literal(&named) {
+        Some(address) => vec![address],
+        None => {
+            let found = look_up(named).await.map_err(|_| Error::Unreachable("its name is not known"))?;
+            found.iter().map(SocketAddr::ip).collect()
+        }
+    };
+    check(allowance, &addresses).map_err(|_| Error::Garbled("it names an address that it may not lead to"))
 }
 
 /// A token goes into an address or a header: it has nothing that would mean something there.
@@ -49,6 +76,7 @@ pub(crate) fn client(timing: &Timing, base: &str) -> Result<Client, InvalidOptio
     Client::builder()
         // The provider is part of this configuration, so nothing global must be installed for it.
         .tls_backend_preconfigured(tls(base.starts_with("https:"))?)
+        .dns_resolver(Arc::new(Guarded(look_up)))
         // The library for the second version of the protocol logs paths, and a path may hold a token.
         .http1_only()
         .redirect(Policy::none())
@@ -84,10 +112,27 @@ pub(crate) async fn ask(request: RequestBuilder, within: Duration) -> Result<Ans
 
 async fn converse(request: RequestBuilder) -> Result<Answer> {
     let mut response = request.send().await.map_err(|error| {
-        if error.is_connect() { Error::Unreachable("no connection") } else { Error::Unanswered("it hung up") }
+        if is_refused(&error) {
+            Error::Unreachable("its address leads where it may not")
+        } else if error.is_connect() {
+            Error::Unreachable("no connection")
+        } else {
+            Error::Unanswered("it hung up")
+        }
     })?;
     let body = body(&mut response).await?;
     Ok(Answer { status: response.status().as_u16(), headers: std::mem::take(response.headers_mut()), body })
+}
+
+fn is_refused(error: &reqwest::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        if inner.is::<Refused>() {
+            return true;
+        }
+        cause = inner.source();
+    }
+    false
 }
 
 async fn body(response: &mut Response) -> Result<Vec<u8>> {
@@ -134,4 +179,44 @@ fn excerpt(said: &str, token: &Secret) -> String {
     let clean = said.replace(token.reveal(), "[token]");
     let short: String = clean.chars().take(EXCERPT_LONGEST).collect();
     reveal(&short.split_whitespace().collect::<Vec<_>>().join(" ")).0
+}
+
+async fn look_up(host: String) -> io::Result<Vec<SocketAddr>> {
+    Ok(tokio::net::lookup_host((host, 0)).await?.collect())
+}
+
+/// What a name leads to is judged and connected to in one step, so that a name that changes its mind gains nothing.
+struct Guarded<F>(fn(String) -> F);
+
+impl<F: Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'static> Resolve for Guarded<F> {
+    fn resolve(&self, name: Name) -> Resolving {
+        let look_up = self.0(name.as_str().to_owned());
+        Box::pin(async move {
+            let found = look_up.await?;
+            check_configured(name.as_str(), &found)?;
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_name_that_leads_to_metadata_or_inside_is_connected_to_nowhere() {
+        async fn metadata(_: String) -> io::Result<Vec<SocketAddr>> {
+            Ok(vec![SocketAddr::from(([169, 254, 169, 254], 0))])
+        }
+        async fn inside(_: String) -> io::Result<Vec<SocketAddr>> {
+            Ok(vec![SocketAddr::from(([1, 1, 1, 1], 0)), SocketAddr::from(([127, 0, 0, 1], 0))])
+        }
+        for host in ["api.example.com", "metadata.google.internal", "localhost", "metadata"] {
+            let error = Guarded(metadata).resolve(host.parse().unwrap()).await.err().unwrap();
+            assert!(error.downcast_ref::<Refused>().is_some(), "{host} {error}");
+        }
+        assert!(Guarded(inside).resolve("api.example.com".parse().unwrap()).await.is_err());
+        let found = Guarded(look_up).resolve("localhost".parse().unwrap()).await.unwrap();
+        assert!(found.into_iter().all(|address| address.ip().is_loopback()));
+    }
 }

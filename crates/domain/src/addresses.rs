@@ -8,7 +8,7 @@ mod kinds;
 pub use kinds::{Kind, kind};
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Endings of names that only a network's own resolver knows; single words are of that sort, too.
 const LOCAL_ENDINGS: [&str; 8] = ["local", "internal", "lan", "home", "home.arpa", "intranet", "localdomain", "corp"];
@@ -87,6 +87,17 @@ pub fn check(allowance: Allowance, addresses: &[IpAddr]) -> Result<(), Refused> 
         Some(address) => Err(Refused::Leads(kind(*address))),
         None => Ok(()),
     }
+}
+
+/// The same for a host that the operator wrote, and for what would be connected to.
+pub fn check_configured(host: &str, found: &[SocketAddr]) -> Result<(), Refused> {
+    let addresses: Vec<IpAddr> = found.iter().map(SocketAddr::ip).collect();
+    check(Allowance::of_configured(host), &addresses)
+}
+
+/// An address is never resolved: it is judged where it is read. A name passes here.
+pub fn check_written(host: &str) -> Result<(), Refused> {
+    literal(host).map_or(Ok(()), |address| check(Allowance::Address(address), &[address]))
 }
 
 impl fmt::Display for Kind {

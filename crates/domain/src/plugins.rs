@@ -48,6 +48,7 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
+    pub const SHORTEST_S: u64 = 1;
     pub const LONGEST_S: u64 = 3600;
 }
 

@@ -100,8 +100,6 @@ pub struct PluginUse {
     pub plugin: String,
     pub fingerprint: Fingerprint,
     pub description: String,
-    /// What the call itself may take.
-    pub call_s: u64,
 }
 
 /// How the shared context of a session stood. The whole of it is kept under this label.

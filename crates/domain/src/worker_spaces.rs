@@ -71,12 +71,14 @@ pub enum Alert {
     NodeLost,
     /// A plugin lists tools that nobody accepted, or others than were.
     PluginChanged,
+    /// A plugin was tried in vain so often that somebody should look.
+    PluginFailing,
     /// An answer does not reach the channel that it is for.
     DeliveryFailing,
 }
 
 impl Alert {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::QueueNearlyFull,
         Self::TaskOverdue,
         Self::CacheFull,
@@ -86,6 +88,7 @@ impl Alert {
         Self::WorkerCrashed,
         Self::NodeLost,
         Self::PluginChanged,
+        Self::PluginFailing,
         Self::DeliveryFailing,
     ];
 
@@ -100,6 +103,7 @@ impl Alert {
             Self::WorkerCrashed => "worker_crashed",
             Self::NodeLost => "node_lost",
             Self::PluginChanged => "plugin_changed",
+            Self::PluginFailing => "plugin_failing",
             Self::DeliveryFailing => "delivery_failing",
         }
     }

@@ -7,6 +7,7 @@ use crate::drafts::Heard;
 use crate::providers::Timeouts;
 use crate::{Error, Result, statuses};
 use bytes::Bytes;
+use domain::addresses::Refused;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, Response, Url};
 use std::error::Error as _;
@@ -124,6 +125,9 @@ fn content_type(headers: &HeaderMap) -> String {
 fn why_unreachable(error: &reqwest::Error) -> String {
     let mut cause = error.source();
     while let Some(inner) = cause {
+        if let Some(refused) = inner.downcast_ref::<Refused>() {
+            return refused.to_string();
+        }
         let io = inner.downcast_ref::<std::io::Error>();
         let wrapped = io.and_then(|io| io.get_ref()).and_then(|inner| inner.downcast_ref());
         if let Some(tls) = inner.downcast_ref::<rustls::Error>().or(wrapped) {

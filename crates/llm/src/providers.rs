@@ -4,6 +4,7 @@ use crate::anthropic::{self, Anthropic};
 use crate::calls::Endpoint;
 use crate::openai::OpenAi;
 use crate::{ChatModel, connections};
+use domain::addresses::check_written;
 use domain::rules::ProviderKind;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, Url};
@@ -145,6 +146,9 @@ fn address(base_url: &str, path: &str) -> Result<Url, &'static str> {
     }
     if url.query().is_some() || url.fragment().is_some() {
         return Err("its base URL must end with its path");
+    }
+    if check_written(url.host_str().unwrap_or_default()).is_err() {
+        return Err("its base URL is an address that nobody's models are at");
     }
     Ok(url)
 }

@@ -42,7 +42,7 @@ impl Traces {
             bail!("{name} asks for {protocol}; traces are sent as http/protobuf only");
         }
         let authority = setting("CERTIFICATE").map(|(_, file)| PathBuf::from(file));
-        let address = Address::new(&url, &name, authority.as_deref())?;
+        let address = Address::new(&url, &name, authority.as_deref())?.guarded();
         let trouble = Trouble::default();
         let exporter = SpanExporter::builder()
             .with_http()

@@ -2,6 +2,7 @@
 // Whatever goes wrong here is a failed test.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 mod it {
+    mod bad_plugins;
     mod binary;
     mod channels;
     mod chat;

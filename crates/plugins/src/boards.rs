@@ -24,8 +24,9 @@ pub struct ListedPlugin {
     pub is_cut: bool,
     /// How it calls itself.
     pub server: Option<String>,
-    /// The last that its program wrote to its standard error: for whoever looks after the house, not for logs or models.
-    pub last_words: Option<String>,
+    /// How often it has gone away or did not come up, and why the last time; also while it is well.
+    pub times_away: u64,
+    pub last_trouble: Option<String>,
 }
 
 impl Listing {
@@ -100,7 +101,8 @@ fn seen(slot: &Slot) -> Seen {
         offers: Offers::default(),
         is_cut: known.tools.is_cut,
         server: known.server.clone(),
-        last_words: slot.last_words.shown(),
+        times_away: known.times_away,
+        last_trouble: known.last_trouble.clone(),
     };
     (listed, Arc::clone(&known.declaration), Arc::clone(&known.tools.listed))
 }

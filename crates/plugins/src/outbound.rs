@@ -58,6 +58,11 @@ pub fn client(url: &Url, allowance: Allowance) -> Result<Client, Unreachable> {
         .map_err(|_| Unreachable::Tls("the HTTP client cannot be made".to_owned()))
 }
 
+/// The host of an address, as whoever connects reads it: `2852039166` is `169.254.169.254`.
+pub fn host_of(url: &str) -> Option<String> {
+    Url::parse(url).ok()?.host_str().map(str::to_owned)
+}
+
 fn parsed(url: &str) -> Result<Url, Unreachable> {
     let url = Url::parse(url).map_err(|_| Unreachable::NoAddress)?;
     if matches!(url.scheme(), "http" | "https") && url.has_host() { Ok(url) } else { Err(Unreachable::NoAddress) }

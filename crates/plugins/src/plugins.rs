@@ -85,6 +85,12 @@ impl Plugins {
         self.board.listing()
     }
 
+    /// The last that its program wrote to its standard error, until this moment: for whoever looks after the house, not for logs or
+    /// models.
+    pub fn last_words(&self, plugin: &str) -> Option<String> {
+        self.board.slot(plugin)?.last_words.shown()
+    }
+
     /// Counts up with every change of the listing. A change that nobody looked at in between is one with the next.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.board.changes()

@@ -29,6 +29,10 @@ pub(crate) struct Known {
     /// There while it can be called; always of the same moment as `tools`.
     pub(crate) link: Option<Link>,
     pub(crate) server: Option<String>,
+    /// How often it has gone away or did not come up, since it was declared.
+    pub(crate) times_away: u64,
+    /// Why, the last time; kept while it is well.
+    pub(crate) last_trouble: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -45,6 +49,8 @@ impl Slot {
             tools: Tools::default(),
             link: None,
             server: None,
+            times_away: 0,
+            last_trouble: None,
         };
         Self {
             name,

@@ -37,6 +37,10 @@ impl Supervisor {
     pub(crate) async fn run(mut self) {
         while let Ended::Gone(why) = self.live().await {
             tracing::warn!(plugin = self.slot.name, self.failures, why, "a plugin is away and will be tried again");
+            {
+                let mut known = self.slot.known();
+                (known.times_away, known.last_trouble) = (known.times_away + 1, Some(why.clone()));
+            }
             self.show_away(why);
             let delay = backoff::delay(&self.options.rhythm, self.failures, backoff::chance());
             tokio::select! {
@@ -132,10 +136,8 @@ impl Supervisor {
     /// Keeps up with what it offers, until that fails.
     async fn follow(&self, connection: &Connection) -> String {
         let rhythm = &self.options.rhythm;
-        let declaration = self.slot.declaration();
-        let within = Duration::from_secs(declaration.timeouts.start_s);
         // A program that is gone is noticed; an address is not, unless somebody asks.
-        let look_again = matches!(declaration.reach, Reach::Url(_)).then_some(rhythm.look_again);
+        let look_again = matches!(self.slot.declaration().reach, Reach::Url(_)).then_some(rhythm.look_again);
         loop {
             let looked_at = Instant::now();
             tokio::select! {
@@ -143,6 +145,8 @@ impl Supervisor {
                 () = tokio::time::sleep(look_again.unwrap_or_default()), if look_again.is_some() => {}
             }
             tokio::time::sleep_until(looked_at + rhythm.listing_rest).await;
+            // The file may have another word for it by now.
+            let within = Duration::from_secs(self.slot.declaration().timeouts.start_s);
             let found = tokio::time::timeout(within, tools(connection.peer(), &self.options.limits)).await;
             match found {
                 Ok(Ok(found)) => self.renew(found),

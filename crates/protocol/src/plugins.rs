@@ -20,6 +20,12 @@ pub struct Plugin {
     /// How it calls itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// How often it has gone away or did not come up since it was declared.
+    #[serde(default)]
+    pub times_away: u64,
+    /// Why, the last time; also while it is ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_trouble: Option<String>,
     /// The last that its program wrote to its standard error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<String>,

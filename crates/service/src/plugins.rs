@@ -2,12 +2,13 @@
 //! them is behind `PluginHost`; whether a call may be made is decided where all calls are, in `tool_calls`.
 
 mod accepting;
+mod failing;
 mod looks;
 mod under_way;
 
 pub use accepting::{Accept, accept, follow, settle};
 pub(crate) use looks::check;
-pub use looks::{PluginLook, Standing, ToolLook, figures, list};
+pub use looks::{Figures, PluginLook, Standing, ToolLook, figures, list};
 pub(crate) use under_way::UnderWay;
 
 use domain::messages::Failure;
@@ -26,6 +27,10 @@ pub trait PluginHost: Send + Sync + 'static {
 
     /// Ends when there is a listing with another number than this.
     fn changed(&self, seen: u64) -> Boxed<'_, ()>;
+
+    /// The last that a plugin's program wrote to its standard error, for admins. It is no part of the listing: that would be another
+    /// one with every word.
+    fn last_words(&self, plugin: &str) -> Option<String>;
 
     /// Makes a call within its time. It ends early when `cancel` does, and the plugin is told.
     fn call<'a>(&'a self, call: PluginCall<'a>, cancel: Boxed<'a, ()>) -> Boxed<'a, Result<PluginAnswer, PluginFault>>;
@@ -55,8 +60,9 @@ pub struct ListedPlugin {
     pub is_cut: bool,
     /// How it calls itself.
     pub server: Option<String>,
-    /// The last that its program wrote to its standard error, for admins.
-    pub last_words: Option<String>,
+    /// How often it has gone away or did not come up, and why the last time; also while it is well.
+    pub times_away: u64,
+    pub last_trouble: Option<String>,
     /// A digest of how the file says it is reached.
     pub reach: String,
     /// What a call may take.

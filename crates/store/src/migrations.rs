@@ -26,7 +26,7 @@ pub(crate) const MIGRATIONS: &[Migration] = steps![
     "000" 1 "identity", "000" 2 "shared_context", "000" 3 "record", "000" 4 "leases", "000" 5 "sums",
     "000" 6 "projects_and_items", "000" 7 "rules", "000" 8 "budgets", "000" 9 "talk_and_work", "00" 10 "tools",
     "00" 11 "settings_for_calls", "00" 12 "old_calls", "00" 13 "fewer_indexes", "00" 14 "gateway", "00" 15 "plugins",
-    "00" 16 "notices",
+    "00" 16 "notices", "00" 17 "open_calls",
 ];
 
 /// What a database says about itself.

@@ -223,14 +223,14 @@ impl ToolCalls<'_> {
         self.read_all(rows)
     }
 
-    /// How much is under way for somebody in a project.
+    /// How much is under way for somebody in a project, on machines and of plugins.
     pub async fn open_of_user(&mut self, project: &ProjectId, user: &UserId) -> Result<OpenCalls> {
         let row = self
             .tx
             .query_one(
                 // Among those under way; by the name of the project SQLite would look at all there ever were.
                 "SELECT COUNT(*), CAST(COALESCE(SUM(OCTET_LENGTH(params)), 0) AS BIGINT) FROM tool_calls
-                  WHERE workspace = $1 AND node IS NOT NULL AND ended_at IS NULL AND (project || '') = $2 AND user_id = $3",
+                  WHERE workspace = $1 AND ended_at IS NULL AND (project || '') = $2 AND user_id = $3",
                 params![self.workspace.as_str(), project.as_str(), user.as_str()],
             )
             .await?;
@@ -244,7 +244,7 @@ impl ToolCalls<'_> {
             .tx
             .query_one(
                 "SELECT id FROM tool_calls
-                  WHERE workspace = $1 AND node = $2 AND node IS NOT NULL AND ended_at IS NULL AND status = 'approved' LIMIT 1",
+                  WHERE workspace = $1 AND node = $2 AND ended_at IS NULL AND status = 'approved' LIMIT 1",
                 params![self.workspace.as_str(), node.as_str()],
             )
             .await?;

@@ -31,7 +31,8 @@ pub struct ApiRequest {
 pub enum ApiFault {
     /// A status with this body.
     Status(u16, Value),
-    Redirect(String),
+    /// With this status, to there.
+    Redirect(u16, String),
     /// Takes the request and never answers.
     Hang,
     /// Closes without a word.
@@ -158,7 +159,7 @@ async fn reply<A: Answering>(
     let (bytes, is_open) = match fault {
         None => (written(answering.answer(request).await), true),
         Some(ApiFault::Status(status, body)) => (written((status, Vec::new(), body.to_string())), true),
-        Some(ApiFault::Redirect(to)) => (http::whole(307, &[("location", &to)], b""), true),
+        Some(ApiFault::Redirect(status, to)) => (http::whole(status, &[("location", &to)], b""), true),
         Some(ApiFault::Garbage) => (http::whole(200, &[], b"<html>What?</html>\0"), true),
         Some(ApiFault::Hang) => return std::future::pending().await,
         Some(ApiFault::Close) => return false,

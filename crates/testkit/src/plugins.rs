@@ -37,7 +37,7 @@ struct Scene {
 struct Scripted {
     rules: Plugin,
     tools: Vec<Listed>,
-    is_ready: bool,
+    state: &'static str,
     reach: String,
 }
 
@@ -60,7 +60,7 @@ impl ScriptedPlugins {
         };
         let rules = Plugin { caps: ToolSet::of(caps), approval: ToolSet::of(approval) };
         let reach = self.lock().plugins.get(plugin).map_or_else(|| "first".to_owned(), |known| known.reach.clone());
-        let scripted = Scripted { rules, tools: tools.iter().map(tool).collect(), is_ready: true, reach };
+        let scripted = Scripted { rules, tools: tools.iter().map(tool).collect(), state: "ready", reach };
         self.lock().plugins.insert(plugin.to_owned(), scripted);
         self.changed();
     }
@@ -68,6 +68,12 @@ impl ScriptedPlugins {
     /// The file names another program.
     pub fn moves(&self, plugin: &str, reach: &str) {
         self.lock().plugins.get_mut(plugin).expect("a plugin").reach = reach.to_owned();
+        self.changed();
+    }
+
+    /// From now on it is in this state.
+    pub fn stands(&self, plugin: &str, state: &'static str) {
+        self.lock().plugins.get_mut(plugin).expect("a plugin").state = state;
         self.changed();
     }
 
@@ -109,8 +115,8 @@ impl PluginHost for ScriptedPlugins {
         let mut offered = offers(&said);
         let listed = scene.plugins.iter().map(|(name, own)| {
             let listed = ListedPlugin {
-                state: if own.is_ready { "ready" } else { "restarting" },
-                is_ready: own.is_ready,
+                state: own.state,
+                is_ready: own.state == "ready",
                 offers: offered.remove(name).unwrap_or_default(),
                 reach: own.reach.clone(),
                 call_s: plugins::Timeouts::default().call_s,
@@ -124,6 +130,10 @@ impl PluginHost for ScriptedPlugins {
     fn changed(&self, seen: u64) -> Boxed<'_, ()> {
         let mut watch = self.number.subscribe();
         Box::pin(async move { drop(watch.wait_for(|number| *number != seen).await) })
+    }
+
+    fn last_words(&self, _: &str) -> Option<String> {
+        None
     }
 
     fn call<'a>(&'a self, call: PluginCall<'a>, cancel: Boxed<'a, ()>) -> Boxed<'a, Result<PluginAnswer, PluginFault>> {

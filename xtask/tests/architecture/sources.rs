@@ -1,4 +1,4 @@
-//! How files are named, how they begin, and how long they may be.
+//! How files are named, how they begin, how long they may be, and what must be written with what.
 
 use super::repository::{File, Repository};
 
@@ -67,5 +67,22 @@ pub(crate) fn long_documents(repository: &Repository) -> Vec<String> {
     let mut offences = longer_than(DECISION_LINES, decisions);
     let architecture = repository.files.iter().filter(|file| file.path == "ARCHITECTURE.md");
     offences.extend(longer_than(ARCHITECTURE_LINES, architecture));
+    offences
+}
+
+/// A client goes only where its address may lead, and follows nobody: no redirects, no proxy of the environment.
+pub(crate) fn open_clients(repository: &Repository) -> Vec<String> {
+    const GUARDS: [&str; 3] = [".dns_resolver(", ".redirect(Policy::none())", ".no_proxy()"];
+    let mut offences = Vec::new();
+    let is_product = |file: &&File| file.path.starts_with("crates/") && file.path.contains("/src/");
+    for file in sources(repository).filter(is_product) {
+        let made = file.text.matches("Client::builder()").count();
+        if made != 0 && GUARDS.iter().any(|guard| file.text.matches(guard).count() < made) {
+            offences.push(format!("{}: a client without {}", file.path, GUARDS.join(", ")));
+        }
+        if file.text.contains("Client::new()") || file.text.contains("reqwest::get(") {
+            offences.push(format!("{}: a client that goes anywhere", file.path));
+        }
+    }
     offences
 }

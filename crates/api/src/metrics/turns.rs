@@ -36,10 +36,16 @@ pub(super) fn register(registry: &mut Registry, house: &House) {
     registry.register("agent_cache_size", "Agents in memory", gauge(load(&cache.size)));
     let alerts = Alert::ALL.map(|alert| (alert.as_str(), spaces.alerts().of(alert)));
     registry.register("alerts", "Alerts that were raised", counts("kind", alerts));
-    let (states, under_way) = plugins::figures(house);
-    let states = plugins::STATES.map(|state| (state, gauge(states.get(state).copied().unwrap_or_default())));
+    let figures = plugins::figures(house);
+    let states = plugins::STATES.map(|state| (state, gauge(figures.states.get(state).copied().unwrap_or_default())));
     registry.register("plugins", "Plugins by their state", Few::new("state", states));
-    registry.register("plugin_calls_running", "Calls of plugins under way in this process", gauge(under_way));
+    registry.register("plugins_away", "Times that plugins went away or did not come up", count(figures.times_away));
+    registry.register(
+        "plugin_calls_running",
+        "Calls of plugins under way in this process",
+        gauge(figures.calls_running),
+    );
+    registry.register("plugin_calls", "Calls of plugins by their end", counts("end", figures.calls_ended));
     channels(registry, house);
 }
 

@@ -4,6 +4,7 @@
 
 mod markers;
 mod model;
+mod plugin_calls;
 mod scene;
 mod steps;
 mod turns;

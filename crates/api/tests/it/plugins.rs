@@ -63,7 +63,7 @@ impl<'w> Casino<'w> {
         let workspace = |settings| DeclaredWorkspace { members: vec![owner.clone()], settings, ..Default::default() };
         let house = HouseRules {
             plugins: World::declared(plugins),
-            personal: allowing(&["dice.*", "other.*"], &[]),
+            personal: allowing(&["dice.*", "other.*", "notes.*", "filesystem.*"], &[]),
             ..HouseRules::default()
         };
         let declaration = Declaration {

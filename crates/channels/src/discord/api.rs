@@ -48,6 +48,10 @@ impl Api {
         Ok(Self { client, base, headers, token, timing })
     }
 
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
     pub(crate) fn is_secure(&self) -> bool {
         self.base.starts_with("https:")
     }

@@ -96,6 +96,7 @@ impl Listening {
             // The token goes there too: from a secure address nobody is led to another kind.
             let schemes = if self.api.is_secure() { ["wss", "wss"] } else { ["ws", "wss"] };
             let gateway_url = wire::base(&gateway.url, schemes).map_err(|_| Error::Garbled("it names no gateway"))?;
+            wire::check_named(&gateway_url, self.api.base()).await?;
             return Ok(Introduction { me: me.id, gateway_url, queue: gateway.session_start_limit.queue() });
         };
         Ok(Introduction { me: me.id, gateway_url, queue: InMemoryQueue::default() })

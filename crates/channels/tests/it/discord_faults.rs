@@ -130,10 +130,29 @@ async fn it_connects_whatever_goes_wrong_at_first() {
 async fn an_address_that_the_library_cannot_bear_is_no_end() {
     let (imitation, inbox) = (ImitatedDiscord::start().await, Inbox::new());
     let limit = json!({ "total": 1, "remaining": 5, "reset_after": 0, "max_concurrency": 0 });
-    let odd = json!({ "url": "ws://[::1]:1", "session_start_limit": limit });
+    let odd = json!({ "url": "ws://127.0.0.1:1", "session_start_limit": limit });
     imitation.fault("/gateway/bot", ApiFault::Status(200, odd));
     let discord = discord(&imitation, &inbox);
     until_failing(discord.states(), "cannot be reached").await;
+    let odd = DiscordOptions { gateway_url: Some("ws://[::1]:1".to_owned()), ..discord_options(&imitation) };
+    until_failing(Discord::start(odd, inbox).unwrap().states(), "cannot be reached").await;
+}
+
+#[tokio::test]
+async fn nobody_is_led_to_an_address_inside_with_the_token() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.2:0").await.unwrap();
+    let here = format!("ws://{}", listener.local_addr().unwrap());
+    for url in [here.as_str(), "ws://169.254.169.254", "ws://10.0.0.1", "ws://localhost:9"] {
+        let (imitation, inbox) = (ImitatedDiscord::start().await, Inbox::new());
+        let limit = json!({ "total": 1, "remaining": 1, "reset_after": 0, "max_concurrency": 1 });
+        let named = json!({ "url": url, "session_start_limit": limit });
+        for _ in 0..20 {
+            imitation.fault("/gateway/bot", ApiFault::Status(200, named.clone()));
+        }
+        let discord = discord(&imitation, &inbox);
+        until_failing(discord.states(), "cannot be understood: it names").await;
+    }
+    assert!(tokio::time::timeout(Duration::ZERO, listener.accept()).await.is_err(), "somebody knocked");
 }
 
 #[tokio::test]
@@ -182,8 +201,11 @@ async fn what_is_refused_is_told_and_not_said_again() {
     let refused = discord.outlet().send(&words()).await;
     assert_eq!(refused, Err(Error::RateLimited { retry_after: Duration::from_secs(3600) }));
     let elsewhere = ImitatedDiscord::start().await;
-    imitation.fault("/messages", ApiFault::Redirect(elsewhere.api_base()));
-    assert!(matches!(discord.outlet().send(&words()).await, Err(Error::Refused { status: 307, .. })));
+    for redirect in [301, 302, 307, 308] {
+        imitation.fault("/messages", ApiFault::Redirect(redirect, elsewhere.api_base()));
+        let refused = discord.outlet().send(&words()).await;
+        assert!(matches!(refused, Err(Error::Refused { status, .. }) if status == redirect), "{refused:?}");
+    }
     assert!(elsewhere.requests().is_empty());
 }
 
@@ -198,6 +220,8 @@ async fn a_token_that_is_not_accepted_is_told_and_settings_are_checked() {
         DiscordOptions { token: Secret::new(""), ..fine.clone() },
         DiscordOptions { token: Secret::new("a\r\nb"), ..fine.clone() },
         DiscordOptions { gateway_url: Some("http://a.example".to_owned()), ..fine.clone() },
+        DiscordOptions { gateway_url: Some("ws://169.254.169.254".to_owned()), ..fine.clone() },
+        DiscordOptions { api_base: Some("http://[fd00:ec2::254]".to_owned()), ..fine.clone() },
         DiscordOptions { api_base: Some("wss://a.example".to_owned()), ..fine },
     ];
     for options in bad {

@@ -19,7 +19,7 @@ fn faults(token: &str) -> Vec<ApiFault> {
         ApiFault::Status(403, said.clone()),
         ApiFault::Status(401, said.clone()),
         ApiFault::Status(404, said),
-        ApiFault::Redirect("http://127.0.0.1:9/".to_owned()),
+        ApiFault::Redirect(307, "http://127.0.0.1:9/".to_owned()),
         ApiFault::Garbage,
         ApiFault::Close,
         ApiFault::CutAt(50),

@@ -152,9 +152,11 @@ async fn nobody_follows_a_redirect_with_the_token() {
     let (imitation, elsewhere) = (ImitatedTelegram::start().await, ImitatedTelegram::start().await);
     let inbox = Inbox::new();
     let telegram = telegram(&imitation, &inbox);
-    imitation.fault("sendMessage", ApiFault::Redirect(elsewhere.api_base()));
-    let refused = telegram.outlet().send(&OutboundMessage::to(chat(5), "hello")).await;
-    assert!(matches!(refused, Err(Error::Refused { status: 307, .. })), "{refused:?}");
+    for redirect in [301, 302, 307, 308] {
+        imitation.fault("sendMessage", ApiFault::Redirect(redirect, elsewhere.api_base()));
+        let refused = telegram.outlet().send(&OutboundMessage::to(chat(5), "hello")).await;
+        assert!(matches!(refused, Err(Error::Refused { status, .. }) if status == redirect), "{refused:?}");
+    }
     assert!(elsewhere.requests().is_empty());
 }
 
@@ -171,6 +173,7 @@ async fn settings_that_cannot_work_are_refused_at_once() {
         TelegramOptions { api_base: Some("ftp://a.example".to_owned()), ..fine.clone() },
         TelegramOptions { api_base: Some("not an address".to_owned()), ..fine.clone() },
         TelegramOptions { api_base: Some("https://me:pw@a.example".to_owned()), ..fine.clone() },
+        TelegramOptions { api_base: Some("http://169.254.169.254".to_owned()), ..fine.clone() },
         TelegramOptions { mode: webhook(""), ..fine.clone() },
         TelegramOptions { mode: webhook("a b"), ..fine.clone() },
         TelegramOptions { mode: webhook(&"a".repeat(257)), ..fine.clone() },

@@ -142,6 +142,37 @@ fn one_address_that_may_not_be_refuses_all() {
     assert!(!refused.to_string().contains("10.1"), "a stranger reads nothing of the network: {refused}");
 }
 
+#[test]
+fn what_the_operator_wrote_leads_there_and_no_name_to_metadata() {
+    let cases = [
+        ("ollama.example.com", "1.1.1.1", true),
+        ("ollama.example.com", "192.168.1.5", false),
+        ("ollama.example.com", "169.254.169.254", false),
+        ("metadata.google.internal", "169.254.169.254", false),
+        ("metadata", "169.254.169.254", false),
+        ("localhost", "127.0.0.1", true),
+        ("localhost", "169.254.169.254", false),
+        ("nas.local", "192.168.1.5", true),
+        ("nas.local", "fd00:ec2::254", false),
+    ];
+    for (host, found, expected) in cases {
+        assert_eq!(check_configured(host, &[SocketAddr::new(ip(found), 443)]).is_ok(), expected, "{host} {found}");
+    }
+    assert!(check_configured("ollama.example.com", &[]).is_err());
+    for (host, expected) in [
+        ("127.0.0.1", true),
+        ("[::1]", true),
+        ("192.168.1.5", true),
+        ("any.example.com", true),
+        ("169.254.169.254", false),
+        ("[::ffff:169.254.169.254]", false),
+        ("[fd00:ec2::254]", false),
+        ("0.0.0.0", false),
+    ] {
+        assert_eq!(check_written(host).is_ok(), expected, "{host}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_dress_makes_an_address_public_that_is_not(bits: u32) {

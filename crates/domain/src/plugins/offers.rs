@@ -49,6 +49,11 @@ pub enum Obstacle {
         name: String,
         plugins: Vec<String>,
     },
+    /// The name begins with that of another plugin.
+    OfAnother {
+        name: String,
+        plugin: String,
+    },
     SchemaTooLarge,
     HiddenInSchema,
 }
@@ -64,6 +69,7 @@ impl std::fmt::Display for Obstacle {
             Self::SameName { name, plugins } => {
                 write!(out, "more than one tool would be called `{name}` (plugins: {})", plugins.join(", "))
             }
+            Self::OfAnother { name, plugin } => write!(out, "`{name}` is a name of the plugin `{plugin}`"),
             Self::SchemaTooLarge => out.write_str("its schema is too large or too deep to be shown"),
             Self::HiddenInSchema => out.write_str("the name of a parameter has characters that nobody sees"),
         }
@@ -82,10 +88,11 @@ pub struct Offers {
 pub fn offers(plugins: &[(&str, &Plugin, &[Listed])]) -> BTreeMap<String, Offers> {
     let mut found: BTreeMap<String, Offers> = BTreeMap::new();
     let mut wanted: BTreeMap<String, Vec<(&str, Offer)>> = BTreeMap::new();
+    let declared: Vec<&str> = plugins.iter().map(|(plugin, ..)| *plugin).collect();
     for (plugin, rules, listed) in plugins {
         let own = found.entry((*plugin).to_owned()).or_default();
         for tool in *listed {
-            match offer(plugin, rules, tool) {
+            match offer(plugin, rules, tool).and_then(|offer| not_of_another(plugin, &declared, offer)) {
                 Ok(offer) => wanted.entry(offer.name.clone()).or_default().push((plugin, offer)),
                 Err(obstacle) => own.left_out.push(left_out(&tool.name, obstacle)),
             }
@@ -101,6 +108,16 @@ pub fn offers(plugins: &[(&str, &Plugin, &[Listed])]) -> BTreeMap<String, Offers
         }
     }
     found
+}
+
+/// A name that begins with a plugin's own is that plugin's, whatever others were granted, and also before it has said anything:
+/// nobody may stand in for one that is still starting.
+fn not_of_another(plugin: &str, declared: &[&str], offer: Offer) -> Result<Offer, Obstacle> {
+    let begins_with = |name: &str, other: &str| name.strip_prefix(other).is_some_and(|rest| rest.starts_with('.'));
+    match declared.iter().find(|other| **other != plugin && begins_with(&offer.name, other)) {
+        Some(other) => Err(Obstacle::OfAnother { name: offer.name, plugin: (*other).to_owned() }),
+        None => Ok(offer),
+    }
 }
 
 fn leave_out_all(found: &mut BTreeMap<String, Offers>, name: &str, claims: &[(&str, Offer)]) {

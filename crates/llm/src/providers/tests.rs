@@ -46,6 +46,9 @@ fn an_address_that_cannot_be_used_is_refused_without_being_repeated() {
         ("https://host/v1?key=secret", "its path"),
         ("https://host/v1#secret", "its path"),
         ("", "is no URL"),
+        ("http://169.254.169.254/latest", "nobody's models"),
+        ("http://0xa9fea9fe/v1", "nobody's models"),
+        ("https://[fd00:ec2::254]/v1", "nobody's models"),
     ];
     for (base_url, expected) in cases {
         let named = [("mine".to_owned(), options(ProviderKind::Openai, base_url, None))].into();

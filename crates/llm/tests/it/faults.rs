@@ -58,8 +58,10 @@ async fn a_refusal_says_why_and_never_the_key() {
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
     let elsewhere = ImitatedProvider::start().await;
-    for error in told(&Fault::Redirect(elsewhere.openai_url())).await {
-        assert!(matches!(error, Error::Refused { status: 307, .. }), "{error:?}");
+    for redirect in [301, 302, 307, 308] {
+        for error in told(&Fault::Redirect(redirect, elsewhere.openai_url())).await {
+            assert!(matches!(error, Error::Refused { status, .. } if status == redirect), "{error:?}");
+        }
     }
     assert!(elsewhere.requests().is_empty(), "the key would have gone there");
 }

@@ -5,14 +5,16 @@ use crate::cli::Place;
 use anyhow::{Context, Result, bail};
 use axum::body::Body;
 use axum::http::{HeaderValue, Request, Response, Uri, header};
+use domain::addresses::check_configured;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::{TcpStream, UnixStream, lookup_host};
 use tokio_rustls::TlsConnector;
 
 /// The near end of a connection.
@@ -24,6 +26,7 @@ pub(crate) struct Address {
     host: String,
     port: u16,
     tls: Option<TlsConnector>,
+    is_guarded: bool,
 }
 
 impl Address {
@@ -36,7 +39,12 @@ impl Address {
             Some("http") => (None, 80),
             _ => bail!("{given} must begin with http:// or https://"),
         };
-        Ok(Self { host, port: uri.port_u16().unwrap_or(default_port), tls })
+        Ok(Self { host, port: uri.port_u16().unwrap_or(default_port), tls, is_guarded: false })
+    }
+
+    /// For a server, which reaches out by itself: it connects only where the address may lead (`domain::addresses`).
+    pub(crate) fn guarded(self) -> Self {
+        Self { is_guarded: true, ..self }
     }
 
     #[cfg(test)]
@@ -59,8 +67,13 @@ impl Address {
 
     pub(crate) async fn connect(&self) -> Result<Sender> {
         let place = (self.host.trim_matches(['[', ']']), self.port);
-        let stream =
-            TcpStream::connect(place).await.with_context(|| format!("cannot reach {}:{}", self.host, self.port))?;
+        let unreachable = || format!("cannot reach {}:{}", self.host, self.port);
+        // What is judged is what is connected to.
+        let found: Vec<SocketAddr> = lookup_host(place).await.with_context(unreachable)?.collect();
+        if self.is_guarded {
+            check_configured(place.0, &found)?;
+        }
+        let stream = TcpStream::connect(&found[..]).await.with_context(unreachable)?;
         stream.set_nodelay(true)?;
         match &self.tls {
             None => sender(stream).await,
@@ -151,4 +164,22 @@ where
 async fn exchange(mut sender: Sender, request: Request<Body>) -> Result<Response<Body>> {
     let response = sender.send_request(request).await.context("the server closed the connection")?;
     Ok(response.map(Body::new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_is_guarded_connects_only_where_an_address_may_lead() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let at = |host: &str| Address::new(&format!("http://{host}:{port}"), "the test", None).unwrap().guarded();
+        assert!(at("127.0.0.1").connect().await.is_ok());
+        assert!(at("localhost").connect().await.is_ok());
+        for host in ["169.254.169.254", "[fd00:ec2::254]", "[::ffff:169.254.169.254]", "0.0.0.0"] {
+            let refused = at(host).connect().await.err().unwrap().to_string();
+            assert!(refused.contains("not where this address may lead"), "{host} {refused}");
+        }
+    }
 }

@@ -48,7 +48,13 @@ fn listed(answer: &Value) -> String {
 }
 
 fn told(plugin: &Value) -> String {
-    let why = plugin["why"].as_str().map_or_else(String::new, |why| format!(" ({why})"));
+    let times = plugin["times_away"].as_u64().unwrap_or_default();
+    let why = match (plugin["why"].as_str(), plugin["last_trouble"].as_str()) {
+        (Some(why), _) => format!(" ({why})"),
+        // It is well now, and was not.
+        (None, Some(why)) => format!(" (was away {times} times, the last time because {why})"),
+        (None, None) => String::new(),
+    };
     let mut lines = vec![format!("{}  {}{why}", cell(&plugin["name"]), cell(&plugin["state"]))];
     for tool in plugin["tools"].as_array().into_iter().flatten() {
         let asks = if tool["waits_for_a_person"] == true { "  asks a person" } else { "" };
@@ -70,10 +76,11 @@ mod tests {
         let answer = json!({"items": [
             {"name": "dice", "state": "ready", "left_out": [{"name": "größe", "why": "its name"}], "tools": [
                 {"name": "dice.roll", "status": "changed", "description": "Throws\ndice.", "waits_for_a_person": true}]},
-            {"name": "k8s", "state": "failed", "why": "its program ended", "tools": [], "left_out": []},
+            {"name": "cat", "state": "ready", "times_away": 2, "last_trouble": "it ended", "tools": [], "left_out": []},
+            {"name": "k8s", "state": "failed", "times_away": 8, "last_trouble": "its program ended", "why": "its program ended", "tools": [], "left_out": []},
         ]});
         let expected = "dice  ready\n  dice.roll  changed  asks a person  Throws dice.\n  größe  not offered: its name\n\
-                        k8s  failed (its program ended)";
+                        cat  ready (was away 2 times, the last time because it ended)\nk8s  failed (its program ended)";
         assert_eq!(listed(&answer), expected);
         assert!(find(&answer, "dice", "dice.roll").is_some() && find(&answer, "k8s", "dice.roll").is_none());
     }

@@ -94,10 +94,19 @@ pub(crate) fn plugins(root: &Node) -> BTreeMap<String, PluginDeclaration> {
             None => Reach::Url(text(node, "url")?),
         };
         let environment = texts(node, "env").unwrap_or_default();
-        let declaration = PluginDeclaration { reach, rules: plugin(node), environment, timeouts: Timeouts::default() };
+        let timeouts = node.get("timeouts").map(timeouts).unwrap_or_default();
+        let declaration = PluginDeclaration { reach, rules: plugin(node), environment, timeouts };
         Some((entry.key.clone(), declaration))
     };
     section(root, "plugins").iter().filter_map(declared).collect()
+}
+
+fn timeouts(node: &Node) -> Timeouts {
+    let usual = Timeouts::default();
+    Timeouts {
+        start_s: number(node, "start_s").unwrap_or(usual.start_s),
+        call_s: number(node, "call_s").unwrap_or(usual.call_s),
+    }
 }
 
 pub(crate) fn models(root: &Node) -> Models {

@@ -3,6 +3,7 @@
 mod words;
 
 use super::shapes::{Fields, Shape, field, fields, list, required};
+use domain::plugins::Timeouts;
 use domain::rules::ApprovalRules;
 use domain::workspaces::{BINDINGS_MOST, CHANNELS, NAMES_MOST, PATTERNS_MOST};
 pub(crate) use words::MODEL_PATTERN;
@@ -121,9 +122,16 @@ static PLUGIN: Shape = Shape::Fields(Fields {
             "Which of its tools wait for a person; `never` if not given.",
         ),
         field("env", &list(&Shape::Variable, 64), "The environment variables that it is given, by name."),
+        field("timeouts", &PLUGIN_TIMEOUTS, "How patient the house is with it."),
     ],
     one_of: &[&["command"], &["url"]],
 });
+static PLUGIN_TIMEOUTS: Shape = fields(&[
+    field("start_s", &PLUGIN_WITHIN, "From its start until its tools are known; 30 if not given."),
+    field("call_s", &PLUGIN_WITHIN, "From asking for a call until its answer; 60 if not given."),
+]);
+static PLUGIN_WITHIN: Shape =
+    Shape::Integer { least: Timeouts::SHORTEST_S.cast_signed(), most: Timeouts::LONGEST_S.cast_signed() };
 
 static CHANNEL_ACCOUNTS: Shape = fields(&[
     field("telegram", &TELEGRAM, "A bot at Telegram."),

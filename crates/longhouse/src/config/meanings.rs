@@ -1,6 +1,7 @@
 //! What a well-formed file may still get wrong: names that nobody has, places and accounts given twice, budgets that
 //! cannot be kept. And what it should know: words that this version accepts and does not act on.
 
+mod addresses;
 mod channels;
 mod money;
 mod people;
@@ -42,6 +43,7 @@ pub(crate) fn find(root: &Node, known: &KnownPeople, findings: &mut Findings) {
     places::find(root, findings);
     money::find(root, findings);
     channels::find(root, findings);
+    addresses::find(root, findings);
     refusals::find(root, findings);
     nodes(root, findings);
     engines(root, findings);

@@ -116,7 +116,7 @@ workspaces:
       - { key: "inv:findings", purpose: What was found., shape: a list }
 plugins:
   kubernetes: { command: ["kubectl-mcp"], caps: [k8s.*], approval: [k8s.delete], env: [KUBECONFIG] }
-  calendar:   { url: "http://127.0.0.1:9000/mcp", caps: [calendar.*], approval: always }
+  calendar:   { url: "http://127.0.0.1:9000/mcp", caps: [calendar.*], approval: always, timeouts: { call_s: 3600 } }
 channels:
   telegram: { token_env: TELEGRAM_BOT_TOKEN, api_base: "http://127.0.0.1:9001", mode: webhook, webhook_secret_env: HOOK_SECRET }
   discord:  { token_env: DISCORD_BOT_TOKEN, api_base: "http://127.0.0.1:9002", gateway_url: "ws://127.0.0.1:9003" }
@@ -180,6 +180,8 @@ fn every_section_there_is_can_be_said_at_once() {
     assert_eq!(homelab.bindings[1].reply, Some(Reply::All));
     assert_eq!(homelab.settings.key_conventions.as_ref().unwrap()[0].key, "inv:findings");
     assert!(declaration.house.plugins["calendar"].approval.find("calendar.add").is_some());
+    let patience = loaded.plugins.values().map(|plugin| (plugin.timeouts.start_s, plugin.timeouts.call_s));
+    assert_eq!(patience.collect::<Vec<_>>(), [(30, 3600), (30, 60)], "what is not written is as usual");
     assert_eq!(declaration.house.models.routes["gpt-*"], "openai");
     assert_eq!(loaded.process.allowed_hosts.as_ref().unwrap().len(), 2);
     assert_eq!(loaded.process.metrics_open, Some(true));

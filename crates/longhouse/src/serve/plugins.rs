@@ -49,7 +49,8 @@ impl RunningPlugins {
                 offers: plugin.offers.clone(),
                 is_cut: plugin.is_cut,
                 server: plugin.server.clone(),
-                last_words: plugin.last_words.clone(),
+                times_away: plugin.times_away,
+                last_trouble: plugin.last_trouble.clone(),
                 reach: reach(&plugin.declaration),
                 call_s: plugin.declaration.timeouts.call_s,
             };
@@ -87,6 +88,10 @@ impl PluginHost for RunningPlugins {
     fn changed(&self, seen: u64) -> Boxed<'_, ()> {
         let mut changes = self.0.plugins.changes();
         Box::pin(async move { drop(changes.wait_for(|number| *number != seen).await) })
+    }
+
+    fn last_words(&self, plugin: &str) -> Option<String> {
+        self.0.plugins.last_words(plugin)
     }
 
     fn call<'a>(&'a self, call: PluginCall<'a>, cancel: Boxed<'a, ()>) -> Boxed<'a, Result<PluginAnswer, PluginFault>> {

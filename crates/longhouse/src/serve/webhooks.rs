@@ -1,9 +1,8 @@
 //! Alerts on their way to the webhook that the configuration names: best effort, a few tries, never in anybody's way.
 
-use crate::client::wire::Address;
 use anyhow::{Context, Result, bail};
-use axum::body::Body;
-use axum::http::{Request, Uri, header};
+use axum::http::header;
+use plugins::outbound::configured_client;
 use service::House;
 use service::worker_spaces::{ForWebhook, Posting};
 use std::time::Duration;
@@ -33,14 +32,12 @@ pub(super) async fn post_alerts(house: House) {
     }
 }
 
-/// Follows no redirect: an address is the operator's own choice, where that leads to is not.
+/// Goes only where the address may lead, and follows no redirect: an address is the operator's own choice, where that leads to is not.
 async fn post(posting: &Posting) -> Result<()> {
-    let uri: Uri = posting.address.parse().context("the webhook is not a URL")?;
-    let path = uri.path_and_query().map_or("/", |path| path.as_str());
-    let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
-    let request = request.body(Body::from(posting.body.clone()))?;
-    let answer = Address::new(&posting.address, "the webhook", None)?.send(request).await;
+    let (client, url) = configured_client(&posting.address)?;
+    let request = client.post(url).header(header::CONTENT_TYPE, "application/json").body(posting.body.clone());
     // What is wrong below would name the host.
-    let status = answer.map_err(|_| anyhow::anyhow!("the webhook cannot be reached"))?.status();
+    let answer = request.send().await.map_err(|_| anyhow::anyhow!("the webhook cannot be reached"))?;
+    let status = answer.status();
     if status.is_success() { Ok(()) } else { bail!("the webhook answered {status}") }
 }

@@ -25,13 +25,19 @@ struct Collector {
 
 impl Collector {
     fn start() -> Self {
+        Self::answering("200 OK")
+    }
+
+    /// With a status, and headers with it.
+    fn answering(status: &str) -> Self {
+        let status = status.to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let received: Arc<Mutex<Vec<Received>>> = Arc::default();
         let kept = received.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                let taken = take(&mut stream.unwrap());
+                let taken = take(&mut stream.unwrap(), &status);
                 kept.lock().unwrap().push(taken);
             }
         });
@@ -55,7 +61,7 @@ impl Collector {
     }
 }
 
-fn take(stream: &mut TcpStream) -> Received {
+fn take(stream: &mut TcpStream, status: &str) -> Received {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let (mut head, mut length) = (String::new(), 0);
     loop {
@@ -70,7 +76,8 @@ fn take(stream: &mut TcpStream) -> Received {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
-    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
+    let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    stream.write_all(answer.as_bytes()).unwrap();
     (head, body)
 }
 
@@ -267,5 +274,22 @@ fn what_cannot_be_spoken_is_refused_at_the_start() {
             serve.args(["serve", "--listen", "127.0.0.1:0"]).envs(environment.iter().copied()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(1) && said.contains(word) && !said.contains("secret"), "{said}");
+    }
+}
+
+#[test]
+fn a_collector_that_points_elsewhere_is_not_followed_with_its_token() {
+    for status in ["301 Moved Permanently", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"] {
+        let elsewhere = Collector::start();
+        let collector = Collector::answering(&format!("{status}\r\nlocation: {}/v1/traces", elsewhere.url));
+        let scene = Scene::new(&[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url.as_str()),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20collector-token"),
+        ]);
+        scene.provider.script(vec![Turn::say("yes")]);
+        assert_eq!(scene.ask("hello")["status"], "completed");
+        let (_, log) = scene.stop();
+        assert!(log.contains(&format!("it answered {status}")), "{log}");
+        assert_eq!((collector.received().len(), elsewhere.received().len()), (1, 0), "{status}");
     }
 }

@@ -77,6 +77,9 @@ async fn a_crash_in_the_middle_of_a_call_ends_it_and_nobody_claims_to_know_wheth
         assert_eq!((error.code(), error.may_have_run()), (Code::PluginUnavailable, true));
         assert!(error.to_string().contains("not known whether it ran"), "{error}");
         scene.answers_again().await;
+        let listed = scene.plugins.listing().plugins["odd"].clone();
+        assert_eq!((listed.state, listed.times_away), (State::Ready, 1), "it is well, and what was is still seen");
+        assert!(listed.last_trouble.is_some_and(|why| why.contains("exit status: 7")));
     }
 }
 

@@ -48,7 +48,7 @@ async fn a_large_answer_is_cut_and_a_giant_one_ends_the_call() {
 async fn what_is_printed_beside_messages_disturbs_nobody() {
     let scene = Scene::odd("noisy").await;
     assert_eq!(scene.call("echo", json!({"a": 1})).await.unwrap().text, r#"{"a":1}"#);
-    let words = scene.plugins.listing().plugins["odd"].last_words.clone();
+    let words = scene.plugins.last_words("odd");
     assert!(words.is_none_or(|words| words.len() <= 1024));
 }
 

@@ -123,14 +123,17 @@ async fn a_server_that_never_answers_is_not_waited_for() {
 async fn a_redirect_is_followed_nowhere() {
     let target = Odd::new(|_| status(202));
     let target_server = Server::start(target.router(), None).await;
-    let location = format!("http://{}/mcp", target_server.address);
-    let redirecting = axum::Router::new().fallback(move || {
-        let response = Response::builder().status(307).header("location", location.clone()).body(Body::empty());
-        std::future::ready(response.unwrap())
-    });
-    let server = Server::start(redirecting, None).await;
-    let scene = Scene::new(&[("odd", server.declared())]).await;
-    scene.until("refused", |listing| why_away(listing, "odd").as_deref() == Some("it answered with status 307")).await;
+    for redirect in [301_u16, 302, 307, 308] {
+        let location = format!("http://{}/mcp", target_server.address);
+        let redirecting = axum::Router::new().fallback(move || {
+            let response = Response::builder().status(redirect).header("location", location.clone());
+            std::future::ready(response.body(Body::empty()).unwrap())
+        });
+        let server = Server::start(redirecting, None).await;
+        let scene = Scene::new(&[("odd", server.declared())]).await;
+        let why = format!("it answered with status {redirect}");
+        scene.until("refused", |listing| why_away(listing, "odd").is_some_and(|told| told == why)).await;
+    }
     assert!(target.requests.lock().unwrap().is_empty(), "nobody came");
 }
 

@@ -40,7 +40,7 @@ async fn a_program_that_ends_at_once_fails_in_the_end_and_its_last_words_are_kep
     let scene = Scene::new(&[("odd", odd("crash-at-start"))]).await;
     let listing = scene.until("failed", |listing| matches!(listing.plugins["odd"].state, State::Failed { .. })).await;
     assert_eq!(why_away(&listing, "odd").as_deref(), Some("it ended: exit status: 3"));
-    assert_eq!(listing.plugins["odd"].last_words.as_deref().map(|words| words.contains("no such cluster")), Some(true));
+    assert_eq!(scene.plugins.last_words("odd").as_deref().map(|words| words.contains("no such cluster")), Some(true));
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Which tools of plugins somebody accepted. What a plugin lists first after it was declared came with the declaration, which an
 //! admin wrote; whatever is new or other after that is off until an admin has looked at it.
 
+use super::failing::Failing;
 use super::{ListedPlugin, Listing};
 use crate::audit::by_house;
 use crate::users::house_chain;
@@ -26,10 +27,13 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60);
 /// Compares what plugins list with what was accepted, whenever it changes. Runs until it is dropped.
 pub async fn follow(house: &House) {
     let Some(host) = house.plugins().host().cloned() else { return };
+    let mut failing = Failing::default();
     loop {
         // Before it is looked at: what changes meanwhile is seen.
-        let (seen, is_empty) = (host.listing().number, host.listing().plugins.is_empty());
-        if is_empty {
+        let listing = host.listing();
+        let seen = listing.number;
+        failing.tell(house, &listing).await;
+        if listing.plugins.is_empty() {
             host.changed(seen).await;
             continue;
         }

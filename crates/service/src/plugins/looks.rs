@@ -13,6 +13,7 @@ use store::{AcceptedTool, Operation, Tx};
 pub struct PluginLook {
     pub name: String,
     pub listed: ListedPlugin,
+    pub last_words: Option<String>,
     pub tools: Vec<ToolLook>,
     pub left_out: Vec<LeftOut>,
 }
@@ -65,7 +66,8 @@ pub async fn list(ctx: &Ctx) -> Result<Vec<PluginLook>> {
         let away = || ListedPlugin { state: "stopped", ..ListedPlugin::default() };
         let listed = listing.plugins.get(name).cloned().unwrap_or_else(away);
         let tools = tools(&listed, &accepted.remove(name).unwrap_or_default(), declared);
-        PluginLook { name: name.clone(), left_out: listed.offers.left_out.clone(), tools, listed }
+        let last_words = ctx.house.plugins().host().and_then(|host| host.last_words(name));
+        PluginLook { name: name.clone(), left_out: listed.offers.left_out.clone(), tools, last_words, listed }
     };
     Ok(rules.house.plugins.iter().map(look).collect())
 }
@@ -116,13 +118,25 @@ impl Operation for AllAccepted {
     }
 }
 
-/// How many plugins are in each state, and how many of their calls are under way.
-pub fn figures(house: &House) -> (BTreeMap<&'static str, u64>, u64) {
-    let mut states: BTreeMap<&'static str, u64> = BTreeMap::new();
+/// Plugins and their calls, in numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// How many are in each state.
+    pub states: BTreeMap<&'static str, u64>,
+    pub times_away: u64,
+    pub calls_running: u64,
+    /// Calls that ended, by their end.
+    pub calls_ended: [(&'static str, u64); 3],
+}
+
+pub fn figures(house: &House) -> Figures {
+    let mut figures = Figures::default();
     for listed in house.plugins().listing().plugins.values() {
-        *states.entry(listed.state).or_default() += 1;
+        *figures.states.entry(listed.state).or_default() += 1;
+        figures.times_away += listed.times_away;
     }
-    (states, house.plugins().running.count() as u64)
+    let running = &house.plugins().running;
+    Figures { calls_running: running.count() as u64, calls_ended: running.ends(), ..figures }
 }
 
 /// Whether they run. None where there are none. Names are for admins, so only numbers are told.

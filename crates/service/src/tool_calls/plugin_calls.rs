@@ -94,7 +94,6 @@ impl Judge {
             plugin: tool.plugin.clone(),
             fingerprint: tool.fingerprint.clone(),
             description: tool.described.description.clone(),
-            call_s: self.plugins.call_s(&tool.plugin),
         };
         let plan = plan(call, &plugin, &fit.arguments);
         Judgement {

@@ -15,10 +15,11 @@ use domain::{Code, Refusal};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Operation, ToolCallPlace as Place, Tx};
+use store::{LITTLE_BYTES, Operation, ToolCallPlace as Place, Tx};
 
 const BEGUN_AT_ONCE: u64 = 64;
 const LOOK_EVERY: Duration = Duration::from_secs(30);
+const BETWEEN: Duration = Duration::from_secs(1);
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// A disk that is full for a moment must not cost an outcome.
 const TRIES: u32 = 6;
@@ -36,7 +37,8 @@ pub async fn call_plugins(house: &House) {
             continue;
         }
         let pause = match begin_all(house, &host).await {
-            Ok(()) => LOOK_EVERY,
+            Ok(true) => LOOK_EVERY,
+            Ok(false) => BETWEEN,
             Err(_) if house.authority().is_closing() => return,
             Err(error) => {
                 tracing::warn!(%error, "calls of plugins could not be begun yet");
@@ -52,8 +54,13 @@ pub async fn finish_plugin_calls(house: &House, longest: Duration) {
     let _ = tokio::time::timeout(longest, house.plugins().running.all_ended()).await;
 }
 
-async fn begin_all(house: &House, host: &Arc<dyn PluginHost>) -> Result<()> {
-    for place in house.store().read(ToBegin).await? {
+/// Whether these were all of them.
+async fn begin_all(house: &House, host: &Arc<dyn PluginHost>) -> Result<bool> {
+    // What waits for a plugin that does not come up is still to begin, and must not stand before the others.
+    let most = BEGUN_AT_ONCE + house.plugins().running.count() as u64;
+    let places = house.store().read(ToBegin { most }).await?;
+    let are_all = (places.len() as u64) < most;
+    for place in places {
         let (house, host) = (house.clone(), host.clone());
         tokio::spawn(async move {
             let Some(_turn) = house.plugins().running.begin(&place.2) else { return };
@@ -62,28 +69,31 @@ async fn begin_all(house: &House, host: &Arc<dyn PluginHost>) -> Result<()> {
             }
         });
     }
-    Ok(())
+    Ok(are_all)
 }
 
-struct ToBegin;
+struct ToBegin {
+    most: u64,
+}
 
 impl Operation for ToBegin {
     type Output = Vec<Place>;
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Place>> {
-        Ok(tx.plugin_calls_to_begin(BEGUN_AT_ONCE).await?)
+        Ok(tx.plugin_calls_to_begin(self.most).await?)
     }
 }
 
 /// One call, from its beginning on record to its end on record.
 async fn make(house: &House, host: &dyn PluginHost, place: &Place) -> Result<()> {
-    let found = house.store().read(Find { place: place.clone() }).await?;
-    let judged = found.and_then(|call| call.judgement).and_then(|judgement| judgement.plugin);
-    if let Some(plugin) = judged {
+    let Some(call) = house.store().read(Find { place: place.clone() }).await? else { return Ok(()) };
+    let is_little = call.wish.params.len() <= LITTLE_BYTES;
+    if let Some(plugin) = call.judgement.and_then(|judgement| judgement.plugin) {
         let _ = tokio::time::timeout(STARTING_LONGEST, has_started(host, &plugin.plugin)).await;
     }
-    let begin = Begin { place: place.clone(), holder: house.holder().to_owned(), judge: judge(house).await? };
+    let (holder, judge) = (house.holder().to_owned(), judge(house).await?);
+    let begin = Begin { place: place.clone(), holder, judge, is_little };
     let (call, plugin) = match house.store().write(&place.0, begin).await? {
         Began::Running(call, plugin) => (*call, plugin),
         Began::Ended(judged) => {
@@ -139,6 +149,8 @@ struct Begin {
     place: Place,
     holder: String,
     judge: Judge,
+    /// Its arguments are read, and made into a digest again.
+    is_little: bool,
 }
 
 impl Operation for Begin {
@@ -146,7 +158,7 @@ impl Operation for Begin {
     type Error = Error;
 
     fn is_small(&self) -> bool {
-        true
+        self.is_little
     }
 
     async fn run(&self, tx: &mut Tx) -> Result<Began> {
@@ -163,7 +175,9 @@ impl Operation for Begin {
             }
         };
         let by = Deliver { node: None, attempt: call.delivery.attempt };
-        let accepted = call.accepted(by, plugin.call_s, self.judge.now)?;
+        // By the file as it is now, which is what the call is made by.
+        let call_s = self.judge.plugins.call_s(&plugin.plugin);
+        let accepted = call.accepted(by, call_s, self.judge.now)?;
         moving.put(tx, &call, &accepted).await?;
         let running = accepted.running(by)?;
         moving.put(tx, &accepted, &running).await?;
@@ -197,6 +211,7 @@ async fn finish(house: &House, place: &Place, call: &ToolCall, outcome: Outcome)
         match house.store().write(&place.0, finish).await {
             Ok(judged) => {
                 if let Some(judged) = judged {
+                    house.plugins().running.has_ended(judged.call.status);
                     woken(house, judged.woken).await;
                 }
                 return Ok(());

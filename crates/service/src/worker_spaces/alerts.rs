@@ -19,10 +19,13 @@ use std::sync::{Mutex, PoisonError};
 const QUIET_MS: i64 = 5 * 60 * 1000;
 const REMEMBERED_MOST: usize = 1_000;
 
+/// Which alert, of which project, about what.
+type About = (Alert, Option<ProjectId>, String);
+
 /// What was told lately.
 #[derive(Default)]
 pub(crate) struct Raised {
-    lately: Mutex<HashMap<(Alert, ProjectId, String), Timestamp>>,
+    lately: Mutex<HashMap<About, Timestamp>>,
     figures: Figures,
 }
 
@@ -47,7 +50,7 @@ impl Raised {
     }
 
     /// Whether this is news; from now on it is not.
-    fn is_news(&self, alert: Alert, project: &ProjectId, subject: &str, now: Timestamp) -> bool {
+    fn is_news(&self, alert: Alert, project: Option<&ProjectId>, subject: &str, now: Timestamp) -> bool {
         let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
         lately.retain(|_, at| now < at.plus_ms(QUIET_MS));
         if lately.len() >= REMEMBERED_MOST
@@ -55,25 +58,26 @@ impl Raised {
         {
             lately.remove(&oldest);
         }
-        lately.insert((alert, project.clone(), subject.to_owned()), now).is_none()
+        lately.insert((alert, project.cloned(), subject.to_owned()), now).is_none()
     }
 }
 
-/// Raises an alert, unless the same was raised a moment ago. It must not fail what it is about.
-pub(crate) async fn raise(
+/// Raises an alert, unless the same was raised a moment ago. It must not fail what it is about. What is of no project is the
+/// house's own affair.
+pub(crate) async fn raise<'a>(
     house: &House,
     workspace: &WorkspaceId,
-    project: &ProjectId,
+    project: impl Into<Option<&'a ProjectId>>,
     alert: Alert,
     subject: &str,
     text: &str,
 ) {
-    let (raised, now) = (&house.spaces().alerts, house.now());
+    let (raised, now, project) = (&house.spaces().alerts, house.now(), project.into());
     if !raised.is_news(alert, project, subject, now) {
         return;
     }
-    tracing::warn!(alert = alert.as_str(), %workspace, %project, subject, "alert");
-    let event = Event::alert(alert, subject, text, Some(project), now);
+    tracing::warn!(alert = alert.as_str(), %workspace, project = project.map(ProjectId::as_str), subject, "alert");
+    let event = Event::alert(alert, subject, text, project, now);
     let told = house.store().write(workspace, Tell { workspace: workspace.clone(), event }).await;
     if let Err(error) = told {
         tracing::warn!(%error, "an alert could not be told");

@@ -88,7 +88,7 @@ async fn answer(writer: &mut OwnedWriteHalf, request: &ModelRequest, turn: &Turn
         Some(Fault::Close) => return After::Closed,
         Some(Fault::Huge) => return endless(writer, request).await,
         Some(Fault::Status(status, retry_after)) => refusal(request, *status, retry_after.as_deref()),
-        Some(Fault::Redirect(to)) => http::whole(307, &[("location", to)], b""),
+        Some(Fault::Redirect(status, to)) => http::whole(*status, &[("location", to)], b""),
         Some(Fault::WebPage) => http::whole(200, &[("content-type", "text/html; charset=utf-8")], b"<html></html>"),
         Some(Fault::AtOnce) => at_once(request, turn),
         _ => return stream(writer, request, turn, taken).await,

@@ -21,7 +21,8 @@ pub struct Turn {
 pub enum Fault {
     /// A status instead of an answer, and what stands in `Retry-After`. The words of the refusal repeat the key.
     Status(u16, Option<String>),
-    Redirect(String),
+    /// With this status, to there.
+    Redirect(u16, String),
     /// Takes the request and never answers.
     Hang,
     /// Falls silent after so many bytes of the answer.

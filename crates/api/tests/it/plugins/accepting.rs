@@ -99,3 +99,28 @@ async fn a_change_is_told_once_and_on_record() {
     let of = |action: &str| rows["items"].as_array().unwrap().iter().filter(|row| row["action"] == action).count();
     assert_eq!((of("plugin.declare"), of("plugin.notice")), (1, 1), "a plugin that chatters fills no record: {rows}");
 }
+
+#[tokio::test]
+async fn a_plugin_that_is_tried_in_vain_is_told_of_once() {
+    let world = World::new().await;
+    let casino = Casino::new(&world).await;
+    let house = world.house.clone();
+    tokio::spawn(async move {
+        tokio::join!(service::plugins::follow(&house), service::worker_spaces::count_alerts(&house))
+    });
+    let alert = "longhouse_alerts_total{kind=\"plugin_failing\"} 1";
+    for state in ["restarting", "failed", "ready", "failed"] {
+        casino.plugins.stands("dice", state);
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        let figures = world.get("/metrics").by(&casino.owner).send().await.text;
+        assert!(figures.contains(&format!("longhouse_plugins{{state=\"{state}\"}} 1")), "{figures}");
+        assert!(state != "restarting" || !figures.contains(alert), "one that is tried again worries nobody");
+    }
+    for _ in 0..200 {
+        if world.get("/metrics").by(&casino.owner).send().await.text.contains(alert) {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    panic!("nobody was told, or oftener than once: {}", world.get("/metrics").by(&casino.owner).send().await.text);
+}

@@ -1,8 +1,8 @@
 //! One call of a plugin: the same states as any call, decided by the same function.
 
-use super::Casino;
+use super::{ASKED, CAPS, Casino};
 use serde_json::json;
-use testkit::{PluginTurn, World};
+use testkit::{PluginTurn, World, object_schema};
 
 #[tokio::test]
 async fn a_call_that_needs_no_person_is_on_record_made_once_and_answered() {
@@ -81,6 +81,68 @@ async fn a_plugin_that_fails_is_away_or_crashes_ends_its_call_in_the_right_word(
         assert!(status != "completed" || call["result"]["success"] == false);
     }
     assert_eq!(casino.plugins.called().len(), 3, "nothing is tried again");
+}
+
+#[tokio::test]
+async fn calls_that_wait_or_run_count_for_their_person_in_their_project_whoever_makes_them() {
+    let world = World::new().await;
+    let casino = Casino::new(&world).await;
+    for _ in 0..8 {
+        casino.plugins.then(PluginTurn::Hangs);
+        casino.begin("dice.roll", json!({})).await;
+    }
+    let waiting = casino.begin("dice.drop", json!({})).await;
+    for _ in 9..99 {
+        casino.begin("dice.drop", json!({})).await;
+    }
+    // A call on a machine is one of them.
+    world.hand_node(&casino.owner, "desk", "garden").await;
+    casino.begin("tool_write_file", json!({"path": "a", "content": "x"})).await;
+    for (tool, params) in [("dice.roll", json!({})), ("tool_read_file", json!({"path": "a"}))] {
+        casino.execute(tool, params).await.refused(503, "QUEUE_FULL");
+    }
+    let body = json!({"agent": "agent_coder", "tool": "dice.roll", "params": {}, "wait_s": 10});
+    let elsewhere = world.post("/my/projects/bar/tools/execute", &body).by(&casino.owner).send().await.ok();
+    assert_eq!(elsewhere["status"], "completed", "another project has room of its own");
+    let path = format!("/my/projects/garden/approvals/{}/reject", waiting["approval_id"].as_str().unwrap());
+    world.post(&path, &json!({})).by(&casino.owner).send().await.ok();
+    assert_eq!(casino.execute("dice.roll", json!({})).await.ok()["status"], "completed", "what has ended makes room");
+}
+
+#[tokio::test]
+async fn calls_that_wait_for_a_plugin_that_does_not_come_up_stand_in_nobodys_way() {
+    let world = World::new().await;
+    let casino = Casino::new(&world).await;
+    casino.plugins.lists("notes", &["notes.*"], &[], &[("keep", "Keeps.", object_schema(&json!({})))]);
+    casino.declare(&[("dice", &CAPS, &ASKED), ("notes", &["notes.*"], &[])]).await;
+    casino.settle().await;
+    casino.plugins.stands("notes", "starting");
+    let mut waiting = Vec::new();
+    for _ in 0..70 {
+        waiting.push(casino.begin("notes.keep", json!({})).await);
+    }
+    assert_eq!(casino.execute("dice.roll", json!({})).await.ok()["status"], "completed");
+    assert_eq!(casino.call(&waiting[0]).await["status"], "dispatched");
+    casino.plugins.lists("notes", &["notes.*"], &[], &[("keep", "Keeps.", object_schema(&json!({})))]);
+    for call in &waiting {
+        casino.until(call, "completed").await;
+    }
+}
+
+#[tokio::test]
+async fn large_arguments_are_carried_whole_and_too_large_ones_not_at_all() {
+    let world = World::new().await;
+    let casino = Casino::new(&world).await;
+    let schema = object_schema(&json!({"text": {"type": "string"}}));
+    casino.plugins.lists("notes", &["notes.*"], &[], &[("keep", "Keeps.", schema)]);
+    casino.declare(&[("dice", &CAPS, &ASKED), ("notes", &["notes.*"], &[])]).await;
+    casino.settle().await;
+    let text = "x".repeat(900 * 1024);
+    let call = casino.execute("notes.keep", json!({"text": text})).await.ok();
+    assert_eq!(call["status"], "completed");
+    assert_eq!(casino.plugins.called()[0].1["text"].as_str().map(str::len), Some(text.len()));
+    let call = casino.execute("notes.keep", json!({"text": "x".repeat(1024 * 1024)})).await.ok();
+    assert_eq!((&call["status"], &call["reason"]["code"]), (&json!("invalid"), &json!("VALUE_TOO_LARGE")));
 }
 
 #[tokio::test]

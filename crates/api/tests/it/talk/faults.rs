@@ -53,7 +53,7 @@ fn cases() -> Vec<Case> {
         case("no such key", vec![status(401)], "PROVIDER_REFUSED", Cost::Nothing),
         case(
             "redirected",
-            vec![broken(Fault::Redirect("http://127.0.0.1:1/".into()))],
+            vec![broken(Fault::Redirect(307, "http://127.0.0.1:1/".into()))],
             "PROVIDER_REFUSED",
             Cost::Nothing,
         ),

@@ -64,6 +64,19 @@ fn plugins_cannot_take_a_name_from_each_other() {
 }
 
 #[test]
+fn nobody_takes_a_name_from_the_plugin_that_it_begins_with() {
+    let bad = all(&["good.add", "good.more", "goods.add"]);
+    let (granted, own) = (rules(&["good.*", "goods.*", "bad.*"], &[]), rules(&["good.*"], &[]));
+    // Also while the other one is still starting.
+    for good in [all(&["add"]), Vec::new()] {
+        let found = offers(&[("bad", &granted, &bad), ("good", &own, &good)]);
+        assert_eq!((found["good"].tools.len(), names(&found["bad"])), (good.len(), vec!["goods.add"]));
+        let why = "`good.add` is a name of the plugin `good`".to_owned();
+        assert_eq!(obstacles(&found["bad"])[0], ("good.add", why));
+    }
+}
+
+#[test]
 fn a_tool_that_may_not_be_called_takes_no_name_from_one_that_may() {
     let (one, two) = (all(&["k8s.get"]), all(&["k8s.get"]));
     let found = offers(&[("one", &rules(&["k8s.*"], &[]), &one), ("two", &rules(&["two.x"], &[]), &two)]);

@@ -61,6 +61,22 @@ const CASES: &[Case] = &[
         "expected `never` or `always`, or a list",
     ),
     ("plugins:\n  p:\n", (2, 3), "the key `caps` is missing"),
+    (
+        "plugins:\n  p: { command: [x], caps: [], timeouts: { call_s: 0 } }\n",
+        (2, 52),
+        "out of range; expected a whole number from 1 to 3600",
+    ),
+    ("plugins:\n  p: { command: [x], caps: [], timeouts: { start_s: 3601 } }\n", (2, 53), "out of range"),
+    ("plugins:\n  p: { command: [x], caps: [], timeouts: { start_s: -1 } }\n", (2, 53), "out of range"),
+    (
+        "plugins:\n  p: { command: [x], caps: [], timeouts: { call_s: 99999999999999999999 } }\n",
+        (2, 52),
+        "a whole number from 1 to 3600",
+    ),
+    ("plugins:\n  p: { command: [x], caps: [], timeouts: { call_s: 1.5 } }\n", (2, 52), "a whole number from 1"),
+    ("plugins:\n  p: { command: [x], caps: [], timeouts: { call_s: soon } }\n", (2, 52), "a whole number from 1"),
+    ("plugins:\n  p: { command: [x], caps: [], timeouts: 5 }\n", (2, 42), "expected a map with `start_s` or `call_s`"),
+    ("plugins:\n  p: { command: [x], caps: [], timeouts: { call: 5 } }\n", (2, 44), "`call`"),
     ("approvals: { high_timeout_s: 9 }\n", (1, 30), "out of range; expected a whole number from 10 to 86400"),
     ("approvals: { high_timeout_s: -10 }\n", (1, 30), "out of range"),
     ("approvals: { medium_timeout_s: 86401 }\n", (1, 32), "out of range; expected a whole number from 10 to 86400"),
@@ -214,6 +230,24 @@ const CASES: &[Case] = &[
         "`description` has characters that nobody sees",
     ),
     ("personal: { budget: { timezone: UTC }, model: mystery-9 }\n", (1, 47), "has no known price"),
+    // addresses
+    ("plugins: { p: { url: \"http://169.254.169.254/mcp\", caps: [] } }\n", (1, 22), "a cloud's metadata service"),
+    ("alerts: { webhook: \"http://2852039166/\" }\n", (1, 20), "a cloud's metadata service"),
+    (
+        "models: { providers: { p: { kind: openai, base_url: \"http://[fd00:ec2::254]/v1\" } } }\n",
+        (1, 53),
+        "a cloud's metadata service",
+    ),
+    (
+        "channels: { telegram: { token_env: PATH, api_base: \"http://0.0.0.0:80\" } }\n",
+        (1, 52),
+        "no address in particular",
+    ),
+    (
+        "channels: { discord: { token_env: PATH, gateway_url: \"ws://[::ffff:169.254.169.254]\" } }\n",
+        (1, 54),
+        "a cloud's metadata service",
+    ),
     // skills
     (
         "skills_dir: ./elsewhere\nworkspaces:\n  w: { skills: [sow] }\n",
