@@ -117,6 +117,9 @@ fn table() -> Vec<Row> {
             json!({"chat_id": "x", "chat_type": "group", "sender_id": "y", "message_id": "1", "text": "hello"}),
             ["401 UNAUTHENTICATED", "403 FORBIDDEN", "403 FORBIDDEN", "403 FORBIDDEN", "200"],
         ),
+        // Nobody is told updates here; where a bot is, only its provider knows the secret.
+        Row("post", "/channels/telegram/webhook", json!({"update_id": 1}), ["404 ROUTE_NOT_FOUND"; 5]),
+        Row("get", "/admin/channels", Value::Null, ADMIN),
         Row("post", "/gateway/route", json!({"channel": "http", "chat_id": "x", "sender_id": "y"}), ADMIN),
         Row("get", "/admin/pairings", Value::Null, ADMIN),
         Row("post", "/admin/pairings/{code}/approve", json!({"user": "bea"}), ADMIN),
