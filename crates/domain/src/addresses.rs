@@ -24,11 +24,13 @@ pub enum Allowance {
     Loopback,
     /// The operator wrote a name of the own network.
     Network,
+    /// The operator wrote any other name. Many a household has such names for its own machines; but its owner decides where
+    /// it leads, so never to this very machine.
+    Named,
 }
 
 impl Allowance {
-    /// For a host that the operator wrote into the configuration; `host` as a URL has it, IPv6 in brackets or not. A public
-    /// name stays public, whoever wrote it: its owner decides where it leads.
+    /// For a host that the operator wrote into the configuration; `host` as a URL has it, IPv6 in brackets or not.
     pub fn of_configured(host: &str) -> Self {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         if let Some(address) = literal(&host) {
@@ -41,7 +43,7 @@ impl Allowance {
         } else if !host.contains('.') || LOCAL_ENDINGS.into_iter().any(ends_with) {
             Self::Network
         } else {
-            Self::Public
+            Self::Named
         }
     }
 
@@ -50,6 +52,7 @@ impl Allowance {
         match self {
             Self::Public => kind == Kind::Public,
             Self::Loopback => kind == Kind::Loopback,
+            Self::Named => matches!(kind, Kind::Public | Kind::Private | Kind::Shared),
             Self::Network => matches!(kind, Kind::Public | Kind::Private | Kind::Shared | Kind::Loopback),
             // Nobody's plugin is a cloud's list of secrets, and "any address" is none.
             Self::Address(written) => {

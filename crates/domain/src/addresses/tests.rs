@@ -98,11 +98,11 @@ fn a_host_of_the_file_may_lead_only_where_its_writer_meant() {
         ("nas.local", Allowance::Network),
         ("mcp.default.svc.cluster.local", Allowance::Network),
         ("router.home.arpa", Allowance::Network),
-        ("mcp.example.com", Allowance::Public),
+        ("mcp.example.com", Allowance::Named),
         ("evil-local", Allowance::Network),
-        ("evillocal.com", Allowance::Public),
-        ("local.evil.com", Allowance::Public),
-        ("127.0.0.1.nip.io", Allowance::Public),
+        ("evillocal.com", Allowance::Named),
+        ("local.evil.com", Allowance::Named),
+        ("127.0.0.1.nip.io", Allowance::Named),
     ];
     for (host, expected) in cases {
         assert_eq!(Allowance::of_configured(host), expected, "{host}");
@@ -111,8 +111,8 @@ fn a_host_of_the_file_may_lead_only_where_its_writer_meant() {
 
 #[test]
 fn one_address_that_may_not_be_refuses_all() {
-    use Allowance::{Address, Loopback, Network, Public};
-    let cases: [(Allowance, &[&str], bool); 20] = [
+    use Allowance::{Address, Loopback, Named, Network, Public};
+    let cases: [(Allowance, &[&str], bool); 25] = [
         (Public, &["1.1.1.1"], true),
         (Public, &["1.1.1.1", "2606:4700::1111"], true),
         (Public, &["1.1.1.1", "127.0.0.1"], false),
@@ -128,6 +128,11 @@ fn one_address_that_may_not_be_refuses_all() {
         (Network, &["169.254.169.254"], false),
         (Network, &["169.254.1.1"], false),
         (Network, &["fd00:ec2::254"], false),
+        (Named, &["1.1.1.1", "192.168.1.1"], true),
+        (Named, &["100.70.1.1"], true),
+        (Named, &["127.0.0.1"], false),
+        (Named, &["1.1.1.1", "169.254.169.254"], false),
+        (Named, &["::ffff:127.0.0.1"], false),
         (Address(ip("127.0.0.1")), &["127.0.0.1"], true),
         (Address(ip("127.0.0.1")), &["127.0.0.2"], false),
         (Address(ip("169.254.169.254")), &["169.254.169.254"], false),
@@ -146,7 +151,8 @@ fn one_address_that_may_not_be_refuses_all() {
 fn what_the_operator_wrote_leads_there_and_no_name_to_metadata() {
     let cases = [
         ("ollama.example.com", "1.1.1.1", true),
-        ("ollama.example.com", "192.168.1.5", false),
+        ("ollama.example.com", "192.168.1.5", true),
+        ("ollama.example.com", "127.0.0.1", false),
         ("ollama.example.com", "169.254.169.254", false),
         ("metadata.google.internal", "169.254.169.254", false),
         ("metadata", "169.254.169.254", false),
