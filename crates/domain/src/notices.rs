@@ -7,7 +7,7 @@ mod words;
 
 pub use words::{Question, Words, conclusion, group_words};
 
-use crate::deliveries::{DeliveryTarget, cut, next_attempt};
+use crate::deliveries::{DeliveryTarget, Failed, cut, pause_ms};
 use crate::ids::{ApprovalId, ProjectId, UserId, WorkspaceId};
 use crate::times::Timestamp;
 use crate::workspaces::{ChannelPlace, Identity};
@@ -176,14 +176,24 @@ impl Notice {
         Self { status: NoticeStatus::Dropped, tries, ended_at: Some(now), ..self }
     }
 
-    /// After an attempt that failed: tried again after a growing pause, or given up.
+    /// Before an attempt: if nothing is heard of it, it is made again after a pause, as one that failed.
     #[must_use]
-    pub fn failed(self, why: &str, may_help: bool, now: Timestamp) -> Self {
-        let (attempts, last_error) = (self.tries.attempts + 1, Some(cut(why)));
-        match next_attempt(attempts, may_help, now) {
-            Some(next_at) => Self { tries: Tries { attempts, next_at, last_error }, ..self },
+    pub fn begun(self, now: Timestamp) -> Self {
+        let attempts = self.tries.attempts + 1;
+        let tries = Tries { attempts, next_at: now.plus_ms(pause_ms(attempts)), ..self.tries };
+        Self { tries, ..self }
+    }
+
+    /// After an attempt that failed: tried again after a growing pause, or given up. A message that cannot be replaced any
+    /// more has nothing to be concluded.
+    #[must_use]
+    pub fn failed(self, failed: &Failed, now: Timestamp) -> Self {
+        let last_error = Some(cut(&failed.why));
+        match failed.next_attempt(self.tries.attempts, now) {
+            Some(next_at) => Self { tries: Tries { next_at, last_error, ..self.tries }, ..self },
+            None if self.told.is_some() => Self { tries: Tries { last_error, ..self.tries }, ..self }.concluded(now),
             None => {
-                let tries = Tries { attempts, last_error, ..self.tries };
+                let tries = Tries { last_error, ..self.tries };
                 Self { status: NoticeStatus::Failed, tries, ended_at: Some(now), ..self }
             }
         }

@@ -29,6 +29,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// For what runs when the server is told to stop; the rest of ten seconds is for closing.
 const TO_FINISH: Duration = Duration::from_secs(4);
+/// For words that are on their way to a channel.
+const TO_SAY: Duration = Duration::from_secs(2);
 /// For the ends of calls that were cut off with their plugins.
 const TO_PUT_DOWN: Duration = Duration::from_secs(1);
 
@@ -68,7 +70,7 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     let keeping = tokio::spawn(housekeeping::run(house.clone()));
     let posting = tokio::spawn(webhooks::post_alerts(house.clone()));
     let following = tokio::spawn(file.follow(house.clone(), hangup));
-    let speaking = tokio::spawn(speak(house.clone(), channels.clone()));
+    let mut speaking = tokio::spawn(speak(house.clone(), channels.clone()));
     worker_spaces::resume(&house).await?;
     api::serve(api::entrance(app), bound, stop.wait(), || {
         tracing::info!("stopping: open requests may finish");
@@ -78,6 +80,8 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     // What was heard is on disk; what it comes to is said by whoever runs next.
     channels.stop().await;
     bus::drain(&house, TO_FINISH).await;
+    // What a provider is just being told would else be told again.
+    let _ = tokio::time::timeout(TO_SAY, &mut speaking).await;
     // What plugins still do is cut off, and put on record as such while that can be written.
     plugins.stop().await;
     tool_calls::finish_plugin_calls(&house, TO_PUT_DOWN).await;
@@ -93,9 +97,10 @@ pub(crate) async fn run(place: &Place, options: &Serve) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is owed to places and people, until it is dropped.
+/// What is owed to places and people, until the house closes and what is being said is said.
 async fn speak(house: House, channels: RunningChannels) {
-    tokio::join!(gateway::deliver(&house, &channels), gateway::ask_people(&house, &channels));
+    let outlet: Arc<dyn gateway::Outlet> = Arc::new(channels);
+    tokio::join!(gateway::deliver(house.clone(), outlet.clone()), gateway::ask_people(house, outlet));
 }
 
 /// Takes the addresses and puts the configuration in force. None if that was refused, which was said then.

@@ -89,10 +89,11 @@ impl Deliveries<'_> {
         let changed = self
             .tx
             .execute(
-                "UPDATE deliveries SET status = $1, attempts = $2, next_at = $3, last_error = $4, ended_at = $5,
-                                       sum = $6
-                  WHERE workspace = $7 AND id = $8 AND ended_at IS NULL",
+                "UPDATE deliveries SET target = $1, status = $2, attempts = $3, next_at = $4, last_error = $5,
+                                       ended_at = $6, sum = $7
+                  WHERE workspace = $8 AND id = $9 AND ended_at IS NULL",
                 params![
+                    target.as_str(),
                     delivery.status.as_str(),
                     delivery.attempts,
                     delivery.next_at,
@@ -110,16 +111,20 @@ impl Deliveries<'_> {
 
 /// The house's own view, for what it does by itself and shows to those who run it.
 impl Tx {
-    /// What is owed and could be sent, because its turn is over or its task is gone; in each place in order.
-    pub async fn deliveries_ready(&mut self, limit: u64) -> Result<Vec<Delivery>> {
+    /// What is owed in a channel and can be sent now, because its turn is over or its task is gone; in each place in order. A
+    /// place in which something waits for its time waits as a whole.
+    pub async fn deliveries_ready(&mut self, channel: &str, now: Timestamp, limit: u64) -> Result<Vec<Delivery>> {
+        let places = format!("{channel}:%");
         let rows = self
             .query(
                 selected!(
                     "LEFT JOIN tasks t ON t.workspace = d.workspace AND t.project = d.project AND t.id = d.task
-                  WHERE d.ended_at IS NULL AND (t.id IS NULL OR t.ended_at IS NOT NULL)
-                  ORDER BY d.place, d.id LIMIT $1"
+                  WHERE d.ended_at IS NULL AND d.place LIKE $1 AND (t.id IS NULL OR t.ended_at IS NOT NULL)
+                    AND NOT EXISTS (SELECT w.id FROM deliveries w
+                                     WHERE w.place = d.place AND w.ended_at IS NULL AND w.next_at > $2)
+                  ORDER BY d.place, d.id LIMIT $3"
                 ),
-                params![limit],
+                params![places.as_str(), now, limit],
             )
             .await?;
         rows.into_iter().map(read).collect()
@@ -130,7 +135,7 @@ impl Tx {
         let rows = self
             .query(
                 selected!(
-                    "WHERE (d.ended_at IS NULL AND d.attempts > 0) OR d.status = 'failed'
+                    "WHERE (d.ended_at IS NULL AND d.last_error IS NOT NULL) OR d.status = 'failed'
                   ORDER BY d.created_at DESC, d.id LIMIT $1"
                 ),
                 params![limit],

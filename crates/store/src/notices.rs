@@ -159,12 +159,12 @@ impl Notices<'_> {
 
 /// The house's own view, for what it does by itself and shows to those who run it.
 impl Tx {
-    /// What waits for somebody who could be told in a channel and was not: at once if its turn came from a channel, else
+    /// What waits for somebody who could be told in this channel and was not: at once if its turn came from a channel, else
     /// if it was asked for before `patient_until`.
     pub async fn approvals_untold(
         &mut self,
-        now: Timestamp,
-        patient_until: Timestamp,
+        channel: &str,
+        (now, patient_until): (Timestamp, Timestamp),
         limit: u64,
     ) -> Result<Vec<Untold>> {
         let rows = self
@@ -174,29 +174,29 @@ impl Tx {
                    JOIN identities i ON i.user_id = a.user_id
                    LEFT JOIN tool_calls c ON c.workspace = a.workspace AND c.project = a.project AND c.id = a.call
                    LEFT JOIN deliveries d ON d.workspace = a.workspace AND d.project = a.project AND d.task = c.task
-                  WHERE a.status = 'pending' AND a.expires_at > $1
-                    AND (d.target IS NOT NULL OR a.requested_at <= $2)
+                  WHERE a.status = 'pending' AND i.channel = $1 AND a.expires_at > $2
+                    AND (d.target IS NOT NULL OR a.requested_at <= $3)
                     AND NOT EXISTS (SELECT n.approval FROM notices n
                                      WHERE n.workspace = a.workspace AND n.approval = a.id AND n.channel = i.channel
                                        AND n.identity = i.id AND n.kind = 'direct')
-                  ORDER BY a.requested_at, a.id, i.channel, i.id LIMIT $3",
-                params![now, patient_until, limit],
+                  ORDER BY a.requested_at, a.id, i.channel, i.id LIMIT $4",
+                params![channel, now, patient_until, limit],
             )
             .await?;
         rows.into_iter().map(read_untold).collect()
     }
 
-    /// What can be done now: told, or concluded because it is over or gone.
-    pub async fn notices_due(&mut self, now: Timestamp, limit: u64) -> Result<Vec<Notice>> {
+    /// What can be done now in a channel: told, or concluded because it is over or gone.
+    pub async fn notices_due(&mut self, channel: &str, now: Timestamp, limit: u64) -> Result<Vec<Notice>> {
         let rows = self
             .query(
                 selected!(
                     "LEFT JOIN approvals a ON a.workspace = n.workspace AND a.id = n.approval
-                  WHERE n.ended_at IS NULL AND n.next_at <= $1
+                  WHERE n.ended_at IS NULL AND n.channel = $1 AND n.next_at <= $2
                     AND (n.status = 'owed' OR a.id IS NULL OR a.status <> 'pending')
-                  ORDER BY n.next_at, n.approval, n.kind LIMIT $2"
+                  ORDER BY n.next_at, n.approval, n.kind LIMIT $3"
                 ),
-                params![now, limit],
+                params![channel, now, limit],
             )
             .await?;
         rows.into_iter().map(read).collect()
@@ -207,7 +207,7 @@ impl Tx {
         let rows = self
             .query(
                 selected!(
-                    "WHERE (n.ended_at IS NULL AND n.attempts > 0) OR n.status = 'failed'
+                    "WHERE (n.ended_at IS NULL AND n.last_error IS NOT NULL) OR n.status = 'failed'
                   ORDER BY n.created_at DESC, n.approval, n.channel, n.identity, n.kind LIMIT $1"
                 ),
                 params![limit],

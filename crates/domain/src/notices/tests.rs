@@ -22,7 +22,14 @@ fn user(name: &str) -> UserId {
 fn target(is_direct: bool) -> DeliveryTarget {
     let place =
         ChannelPlace { channel: "telegram".into(), chat_id: Some("-100".into()), guild_id: None, channel_id: None };
-    DeliveryTarget { place, is_direct, thread_id: None, reply_to: Some("7".into()), sender_id: "5555".into() }
+    DeliveryTarget {
+        place,
+        is_direct,
+        thread_id: None,
+        reply_to: Some("7".into()),
+        sender_id: "5555".into(),
+        parts_sent: 0,
+    }
 }
 
 fn notice(origin: Option<DeliveryTarget>) -> Notice {
@@ -206,10 +213,10 @@ fn a_group_hears_once_it_is_known_whether_the_person_could_be_written_to() {
     let line = sent.in_group(at(1)).unwrap();
     assert_eq!((line.kind, line.status, &line.told), (NoticeKind::Group, NoticeStatus::Owed, &None));
     assert!(line.said(at(2)).in_group(at(2)).is_none());
-    let later = owed.clone().failed("status 502", true, at(1));
+    let later = owed.clone().begun(at(1)).failed(&Failed::for_now("status 502"), at(1));
     assert_eq!((later.status, later.tries.next_at), (NoticeStatus::Owed, at(5_001)));
     assert!(later.in_group(at(1)).is_none(), "it may still succeed");
-    let refused = owed.failed("status 403", false, at(1));
+    let refused = owed.begun(at(1)).failed(&Failed::for_good("status 403"), at(1));
     assert!(group_words(&refused).contains("could not write to you") && refused.in_group(at(1)).is_some());
     assert!(notice(Some(target(true))).told(told(), at(1)).in_group(at(1)).is_none());
     assert!(notice(None).told(told(), at(1)).in_group(at(1)).is_none());

@@ -5,7 +5,7 @@ mod hearing;
 
 use crate::config::{Accounts, DiscordAccount, TelegramAccount};
 use channels::{Discord, DiscordOptions, Mode, Secret, State, Telegram, TelegramOptions, Timing};
-use domain::channels::OutboundMessage;
+use domain::channels::{DISCORD_LONGEST, OutboundMessage};
 use domain::workspaces::ChannelPlace;
 use hearing::Ear;
 use service::House;
@@ -140,7 +140,7 @@ impl RunningChannels {
     fn outlet(&self, channel: &str) -> Result<Arc<dyn channels::Outlet>, SendFailed> {
         let outlet = self.bot(channel).and_then(|bot| bot.outlet());
         // It may be connected again with the next file.
-        let away = || SendFailed { why: "the channel is not connected".to_owned(), may_help_to_try_again: true };
+        let away = || SendFailed::for_now("the channel is not connected");
         outlet.ok_or_else(away)
     }
 }
@@ -148,12 +148,21 @@ impl RunningChannels {
 fn failed(error: &channels::Error) -> SendFailed {
     // A token may be put right, and another program may be ended: the words are still owed.
     let is_ours_to_mend = matches!(error, channels::Error::Unauthorized { .. } | channels::Error::Conflict { .. });
-    SendFailed { may_help_to_try_again: error.is_transient() || is_ours_to_mend, why: error.to_string() }
+    SendFailed {
+        may_help_to_try_again: error.is_transient() || is_ours_to_mend,
+        may_have_been_said: error.is_unsure(),
+        retry_after: error.retry_after(),
+        why: error.to_string(),
+    }
 }
 
 impl Outlet for RunningChannels {
     fn has(&self, channel: &str) -> bool {
         self.outlet(channel).is_ok()
+    }
+
+    fn longest(&self, channel: &str) -> usize {
+        self.outlet(channel).map_or(DISCORD_LONGEST, |outlet| outlet.longest())
     }
 
     fn send<'a>(&'a self, message: &'a OutboundMessage) -> Sending<'a, Vec<String>> {

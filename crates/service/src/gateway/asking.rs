@@ -15,48 +15,47 @@ use domain::channels::{Button, OutboundMessage};
 use domain::notices::{Notice, NoticeKind, NoticeStatus, PATIENCE_MS, Question, Told, Words, conclusion, group_words};
 use domain::times::Timestamp;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use store::{Operation, Tx, Untold};
 
 const LOOKED_AT_ONCE: u64 = 1_000;
 const BELONGS_NO_MORE: &str = "the account, the person and the workspace belong together no more";
 const NOTHING_TO_DECIDE: &str = "there was nothing to decide any more";
 
-/// Tells people what waits for them and what became of it, until it is dropped. A provider that hangs for one person holds
-/// up no other.
-pub async fn ask_people(house: &House, outlet: &dyn Outlet) {
+/// Tells people what waits for them and what became of it, until the house closes. A provider that hangs for one person
+/// holds up no other.
+pub async fn ask_people(house: House, outlet: Arc<dyn Outlet>) {
     let bell = house.store().approvals_moved();
-    lines::run(house, bell, || ready(house, outlet), |line| see_to(house, outlet, line)).await;
+    let see_to = |line| see_to(house.clone(), outlet.clone(), line);
+    lines::run(&house, bell, || ready(&house, outlet.as_ref()), see_to).await;
 }
 
 /// Tells and concludes all that is due now; answers how many messages were written or replaced.
-pub async fn ask_people_once(house: &House, outlet: &dyn Outlet) -> Result<usize> {
+pub async fn ask_people_once(house: &House, outlet: Arc<dyn Outlet>) -> Result<usize> {
     let mut done = 0;
     loop {
-        let lines = ready(house, outlet).await?;
+        let lines = ready(house, outlet.as_ref()).await?;
         // A line in a group becomes due with what became of the words to its person.
         if lines.is_empty() {
             return Ok(done);
         }
-        done += lines::once(lines, |line| see_to(house, outlet, line)).await?;
+        done += lines::once(lines, |line| see_to(house.clone(), outlet.clone(), line)).await?;
     }
 }
 
 /// What each account is to be told, after putting down what is owed since the last look.
 async fn ready(house: &House, outlet: &dyn Outlet) -> Result<Vec<Line<Notice>>> {
     let now = house.now();
-    for untold in house.store().scan(FindUntold { now }).await? {
-        if is_meant(&untold) && outlet.has(&untold.identity.channel) {
+    let mut lines: BTreeMap<String, Vec<Notice>> = BTreeMap::new();
+    for channel in lines::connected(outlet) {
+        for untold in house.store().scan(FindUntold { channel, now }).await?.into_iter().filter(is_meant) {
             let Untold { workspace, project, approval, user, identity, origin } = untold;
             let turn = workspace.clone();
             let notice = Notice::owed((workspace, project, approval), (user, identity), origin, now);
             house.store().write(&turn, Owe { notice }).await?;
         }
-    }
-    let mut lines: BTreeMap<String, Vec<Notice>> = BTreeMap::new();
-    for notice in house.store().scan(Due { now }).await? {
-        if outlet.has(&notice.identity.channel) {
-            let account = format!("{}:{}", notice.identity.channel, notice.identity.id);
-            lines.entry(account).or_default().push(notice);
+        for notice in house.store().scan(Due { channel, now }).await? {
+            lines.entry(format!("{channel}:{}", notice.identity.id)).or_default().push(notice);
         }
     }
     Ok(lines.into_iter().collect())
@@ -71,10 +70,13 @@ fn is_meant(untold: &Untold) -> bool {
 }
 
 /// One that cannot be seen to holds up no other of the same person.
-async fn see_to(house: &House, outlet: &dyn Outlet, line: Vec<Notice>) -> Result<usize> {
+async fn see_to(house: House, outlet: Arc<dyn Outlet>, line: Vec<Notice>) -> Result<usize> {
     let (mut done, mut failure) = (0, None);
     for notice in line {
-        match step(house, outlet, notice).await {
+        if house.authority().is_closing() {
+            break;
+        }
+        match step(&house, outlet.as_ref(), notice).await {
             Ok(has_spoken) => done += usize::from(has_spoken),
             Err(error) => failure = Some(error),
         }
@@ -85,9 +87,14 @@ async fn see_to(house: &House, outlet: &dyn Outlet, line: Vec<Notice>) -> Result
 /// Brings a notice one step on and puts that down; answers whether something was said.
 async fn step(house: &House, outlet: &dyn Outlet, notice: Notice) -> Result<bool> {
     let was_owed = notice.status == NoticeStatus::Owed;
-    let (after, has_spoken) = attempt(house, outlet, notice).await?;
+    let Some((after, has_spoken)) = attempt(house, outlet, notice).await? else { return Ok(false) };
     let in_group = if was_owed { after.in_group(house.now()) } else { None };
-    house.store().write(&after.workspace.clone(), Advance { notice: after.clone(), in_group }).await?;
+    let is_there = put_down(house, &after, in_group).await?;
+    if let Some(told) = after.told.as_ref().filter(|_| was_owed && !is_there) {
+        // Whoever was told is gone meanwhile, with the row: no buttons are left behind.
+        let gone = conclusion(None, &after.user);
+        drop(outlet.conclude(&told.place, &told.message_id, &gone).await);
+    }
     let held = Held {
         workspace: &after.workspace,
         project: &after.project,
@@ -101,11 +108,19 @@ async fn step(house: &House, outlet: &dyn Outlet, notice: Notice) -> Result<bool
     Ok(has_spoken)
 }
 
-/// What becomes of a notice now, and whether something was said.
-async fn attempt(house: &House, outlet: &dyn Outlet, notice: Notice) -> Result<(Notice, bool)> {
+/// What becomes of a notice now, and whether something was said. None if it is not there any more. That it is tried is put
+/// down before, as with answers.
+async fn attempt(house: &House, outlet: &dyn Outlet, notice: Notice) -> Result<Option<(Notice, bool)>> {
     let next = house.store().read(Look { notice: notice.clone(), now: house.now() }).await?;
+    if let Next::Drop(why) = next {
+        return Ok(Some((notice.dropped(why, house.now()), false)));
+    }
+    let notice = notice.begun(house.now());
+    if !put_down(house, &notice, None).await? {
+        return Ok(None);
+    }
     let outcome = match next {
-        Next::Drop(why) => return Ok((notice.dropped(why, house.now()), false)),
+        Next::Drop(_) => return Ok(None),
         Next::Tell(words, digest) => {
             tell(outlet, &notice, words, digest).await.map(|told| notice.clone().told(told, house.now()))
         }
@@ -115,12 +130,15 @@ async fn attempt(house: &House, outlet: &dyn Outlet, notice: Notice) -> Result<(
             concluded.map(|()| notice.clone().concluded(house.now()))
         }
     };
-    Ok(match outcome {
+    Ok(Some(match outcome {
         Ok(after) => (after, true),
-        Err(SendFailed { why, may_help_to_try_again }) => {
-            (notice.failed(&why, may_help_to_try_again, house.now()), false)
-        }
-    })
+        Err(failed) => (notice.failed(&failed, house.now()), false),
+    }))
+}
+
+/// Whether it was still there.
+async fn put_down(house: &House, notice: &Notice, in_group: Option<Notice>) -> Result<bool> {
+    house.store().write(&notice.workspace, Advance { notice: notice.clone(), in_group }).await
 }
 
 async fn tell(outlet: &dyn Outlet, notice: &Notice, words: Words, digest: String) -> Result<Told, SendFailed> {
@@ -134,12 +152,13 @@ async fn tell(outlet: &dyn Outlet, notice: &Notice, words: Words, digest: String
         buttons.insert(0, carries("Approve", true));
     }
     let message = OutboundMessage { buttons, ..OutboundMessage::to(place.clone(), words.text) };
-    let nameless = || SendFailed { why: "the provider named no message".to_owned(), may_help_to_try_again: false };
+    let nameless = || SendFailed::for_good("the provider named no message");
     let message_id = outlet.send(&message).await?.pop().ok_or_else(nameless)?;
     Ok(Told { place, message_id, digest, offers_approval: words.offers_approval })
 }
 
 struct FindUntold {
+    channel: &'static str,
     now: Timestamp,
 }
 
@@ -148,7 +167,7 @@ impl Operation for FindUntold {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Untold>> {
-        Ok(tx.approvals_untold(self.now, self.now.plus_ms(-PATIENCE_MS), LOOKED_AT_ONCE).await?)
+        Ok(tx.approvals_untold(self.channel, (self.now, self.now.plus_ms(-PATIENCE_MS)), LOOKED_AT_ONCE).await?)
     }
 }
 
@@ -166,6 +185,7 @@ impl Operation for Owe {
 }
 
 struct Due {
+    channel: &'static str,
     now: Timestamp,
 }
 
@@ -174,7 +194,7 @@ impl Operation for Due {
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Notice>> {
-        Ok(tx.notices_due(self.now, LOOKED_AT_ONCE).await?)
+        Ok(tx.notices_due(self.channel, self.now, LOOKED_AT_ONCE).await?)
     }
 }
 
@@ -184,15 +204,16 @@ struct Advance {
 }
 
 impl Operation for Advance {
-    type Output = ();
+    /// Whether it was there.
+    type Output = bool;
     type Error = Error;
 
-    async fn run(&self, tx: &mut Tx) -> Result<()> {
+    async fn run(&self, tx: &mut Tx) -> Result<bool> {
         let is_so = tx.scope(&self.notice.workspace).notices().advance(&self.notice).await?;
         if let Some(line) = self.in_group.as_ref().filter(|_| is_so) {
             tx.scope(&line.workspace).notices().create(line).await?;
         }
-        Ok(())
+        Ok(is_so)
     }
 }
 

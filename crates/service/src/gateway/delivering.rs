@@ -1,61 +1,62 @@
 //! Answers that are owed to a place, on their way out.
 //!
-//! At least once: an answer is marked as sent after the provider took it. If the server dies in between, it is sent again;
-//! if it dies before, the row is still owed. What a place is owed leaves in the order in which it was asked for, as far
+//! At least once: that an answer is tried is put down before, and that it was sent after the provider took it. If the server
+//! dies in between, it is tried again after a pause; if it dies before, the row is still owed. What a place is owed leaves in the order in which it was asked for, as far
 //! as turns are over; one that fails is tried again before the next. Right before it leaves, the place, the person and
 //! the workspace are looked at again: what no longer belongs together is not said.
 
 use super::lines::{self, Held, Line};
 use super::looking::leads_to;
-use super::outlets::Outlet;
+use super::outlets::{Outlet, SendFailed};
 use crate::{Ctx, Error, House, Result};
-use domain::channels::OutboundMessage;
+use domain::channels::{OutboundMessage, split};
 use domain::deliveries::{Delivery, DeliveryStatus};
 use domain::notices::Notice;
 use domain::tasks::{Task, TaskStatus};
+use domain::times::Timestamp;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use store::{Operation, Tx};
 
 const LOOKED_AT_ONCE: u64 = 1_000;
 const SHOWN_MOST: u64 = 100;
 
-/// Sends what is owed as it becomes ready, until it is dropped. A place where a provider hangs holds up no other.
-pub async fn deliver(house: &House, outlet: &dyn Outlet) {
+/// Sends what is owed as it becomes ready, until the house closes. A place where a provider hangs holds up no other.
+pub async fn deliver(house: House, outlet: Arc<dyn Outlet>) {
     let bell = house.store().task_ended();
-    lines::run(house, bell, || ready(house, outlet), |line| deliver_line(house, outlet, line)).await;
+    let see_to = |line| deliver_line(house.clone(), outlet.clone(), line);
+    lines::run(&house, bell, || ready(&house, outlet.as_ref()), see_to).await;
 }
 
 /// Sends all that is ready now; answers how many were sent.
-pub async fn deliver_once(house: &House, outlet: &dyn Outlet) -> Result<usize> {
-    lines::once(ready(house, outlet).await?, |line| deliver_line(house, outlet, line)).await
+pub async fn deliver_once(house: &House, outlet: Arc<dyn Outlet>) -> Result<usize> {
+    lines::once(ready(house, outlet.as_ref()).await?, |line| deliver_line(house.clone(), outlet.clone(), line)).await
 }
 
-/// The lines whose first may leave now.
+/// What each place is owed and can be told now.
 async fn ready(house: &House, outlet: &dyn Outlet) -> Result<Vec<Line<Delivery>>> {
     let mut lines: Vec<Line<Delivery>> = Vec::new();
-    for delivery in house.store().scan(Ready).await? {
-        if !outlet.has(&delivery.target.place.channel) {
-            continue;
-        }
-        let place = delivery.target.place.as_key();
-        match lines.last_mut().filter(|(of, _)| *of == place) {
-            Some((_, line)) => line.push(delivery),
-            None => lines.push((place, vec![delivery])),
+    for channel in lines::connected(outlet) {
+        for delivery in house.store().scan(Ready { channel, now: house.now() }).await? {
+            let place = delivery.target.place.as_key();
+            match lines.last_mut().filter(|(of, _)| *of == place) {
+                Some((_, line)) => line.push(delivery),
+                None => lines.push((place, vec![delivery])),
+            }
         }
     }
-    let now = house.now();
-    lines.retain(|(_, line)| line.first().is_some_and(|first| first.next_at <= now));
     Ok(lines)
 }
 
 /// One place's answers in their order; the first that cannot leave now holds the others back.
-async fn deliver_line(house: &House, outlet: &dyn Outlet, line: Vec<Delivery>) -> Result<usize> {
+async fn deliver_line(house: House, outlet: Arc<dyn Outlet>, line: Vec<Delivery>) -> Result<usize> {
     let mut sent = 0;
     for delivery in line {
-        if house.now() < delivery.next_at {
+        // The words of one may take a while; meanwhile the house may have begun to close.
+        if house.authority().is_closing() {
             break;
         }
-        let after = attempt(house, outlet, delivery).await?;
+        let Some(after) = attempt(&house, outlet.as_ref(), delivery).await? else { continue };
         match after.status {
             DeliveryStatus::Sent => sent += 1,
             DeliveryStatus::Pending => break,
@@ -65,30 +66,26 @@ async fn deliver_line(house: &House, outlet: &dyn Outlet, line: Vec<Delivery>) -
     Ok(sent)
 }
 
-async fn attempt(house: &House, outlet: &dyn Outlet, delivery: Delivery) -> Result<Delivery> {
+/// None if it is owed no more. That it is tried is put down before, so nothing is said again and again that cannot be
+/// put down.
+async fn attempt(house: &House, outlet: &dyn Outlet, delivery: Delivery) -> Result<Option<Delivery>> {
     let words = house.store().read(Words { delivery: delivery.clone() }).await?;
-    let after = match words {
+    let delivery = match &words {
+        Ok(_) => delivery.begun(house.now()),
         Err(why) => delivery.dropped(why, house.now()),
-        Ok(text) => {
-            let target = &delivery.target;
-            let message = OutboundMessage {
-                thread_id: target.thread_id.clone(),
-                reply_to: target.reply_to.clone(),
-                ..OutboundMessage::to(target.place.clone(), text)
-            };
-            match outlet.send(&message).await {
-                Ok(_) => delivery.sent(house.now()),
-                Err(failed) => delivery.failed(&failed.why, failed.may_help_to_try_again, house.now()),
-            }
-        }
+    };
+    if !put_down(house, &delivery).await? {
+        return Ok(None);
+    }
+    let Ok(text) = words else { return Ok(Some(delivery)) };
+    let after = match say(house, outlet, delivery, &text).await? {
+        Ok(said) => said.sent(house.now()),
+        Err((held, failed)) => held.failed(&failed, house.now()),
     };
     let figures = house.heard();
-    match after.status {
-        DeliveryStatus::Sent => figures.sent.fetch_add(1, Ordering::Relaxed),
-        DeliveryStatus::Dropped => 0,
-        DeliveryStatus::Pending | DeliveryStatus::Failed => figures.send_failures.fetch_add(1, Ordering::Relaxed),
-    };
-    house.store().write(&after.workspace.clone(), Advance { delivery: after.clone() }).await?;
+    let count = if after.status == DeliveryStatus::Sent { &figures.sent } else { &figures.send_failures };
+    count.fetch_add(1, Ordering::Relaxed);
+    put_down(house, &after).await?;
     let held = Held {
         workspace: &after.workspace,
         project: &after.project,
@@ -99,17 +96,51 @@ async fn attempt(house: &House, outlet: &dyn Outlet, delivery: Delivery) -> Resu
     if after.status != DeliveryStatus::Sent {
         lines::worry(house, held, "an answer").await;
     }
-    Ok(after)
+    Ok(Some(after))
 }
 
-struct Ready;
+/// Says it part by part. What was taken of a long one is put down, and not said again.
+async fn say(
+    house: &House,
+    outlet: &dyn Outlet,
+    mut delivery: Delivery,
+    text: &str,
+) -> Result<Result<Delivery, (Delivery, SendFailed)>> {
+    let parts = split(text, outlet.longest(&delivery.target.place.channel));
+    for (number, part) in parts.iter().enumerate().skip(delivery.target.parts_sent) {
+        let target = &delivery.target;
+        let message = OutboundMessage {
+            thread_id: target.thread_id.clone(),
+            reply_to: target.reply_to.clone().filter(|_| number == 0),
+            ..OutboundMessage::to(target.place.clone(), part.as_str())
+        };
+        if let Err(failed) = outlet.send(&message).await {
+            return Ok(Err((delivery, failed)));
+        }
+        delivery = delivery.part_sent();
+        if number + 1 < parts.len() {
+            put_down(house, &delivery).await?;
+        }
+    }
+    Ok(Ok(delivery))
+}
+
+/// Whether it was still owed.
+async fn put_down(house: &House, delivery: &Delivery) -> Result<bool> {
+    house.store().write(&delivery.workspace, Advance { delivery: delivery.clone() }).await
+}
+
+struct Ready {
+    channel: &'static str,
+    now: Timestamp,
+}
 
 impl Operation for Ready {
     type Output = Vec<Delivery>;
     type Error = Error;
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Delivery>> {
-        Ok(tx.deliveries_ready(LOOKED_AT_ONCE).await?)
+        Ok(tx.deliveries_ready(self.channel, self.now, LOOKED_AT_ONCE).await?)
     }
 }
 

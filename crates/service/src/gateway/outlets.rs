@@ -3,6 +3,7 @@
 use crate::health::{Check, Status};
 use crate::{Ctx, House, Result};
 use domain::channels::OutboundMessage;
+pub use domain::deliveries::Failed as SendFailed;
 use domain::workspaces::ChannelPlace;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -10,18 +11,13 @@ use std::sync::{Arc, OnceLock};
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub type Sending<'a, T> = Boxed<'a, Result<T, SendFailed>>;
 
-/// Why a provider did not take a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SendFailed {
-    /// Without addresses and secrets.
-    pub why: String,
-    pub may_help_to_try_again: bool,
-}
-
 /// Whatever says words in channels.
 pub trait Outlet: Send + Sync {
     /// Whether this channel is connected here at all.
     fn has(&self, channel: &str) -> bool;
+
+    /// How much fits into one message, in UTF-16 code units.
+    fn longest(&self, channel: &str) -> usize;
 
     /// Answers the provider's ids of the messages that it became; buttons are under the last.
     fn send<'a>(&'a self, message: &'a OutboundMessage) -> Sending<'a, Vec<String>>;

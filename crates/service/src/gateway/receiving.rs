@@ -273,6 +273,7 @@ impl Receive {
             thread_id: self.message.thread_id.clone(),
             reply_to: Some(self.message.message_id.clone()),
             sender_id: taken.sender.clone(),
+            parts_sent: 0,
         };
         let whose = (turn.workspace.clone(), turn.project.clone(), turn.task.clone());
         let delivery = Delivery::owed(whose, id.clone(), taken.user.clone(), target, self.now);

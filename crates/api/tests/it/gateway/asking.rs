@@ -182,7 +182,7 @@ async fn nothing_of_a_call_is_told_to_anybody_else() {
 
 #[tokio::test]
 async fn a_running_house_tells_as_it_is_asked_and_one_that_hangs_holds_up_nobody() {
-    let (world, outlet) = (house_with_owner().await, Arc::new(Recorder::default()));
+    let (world, outlet) = (house_with_owner().await, Recorder::default());
     let (owner, mary) = (world.owner().await, world.member("mary").await);
     world.declare(declared_with_mary("7777")).await;
     let bench = Bench::new(&world).await;
@@ -190,8 +190,7 @@ async fn a_running_house_tells_as_it_is_asked_and_one_that_hangs_holds_up_nobody
     let call = on_a_shared_machine(&world, &owner, &mary).await;
     world.clock.advance_s(15);
     *outlet.hanging.lock().unwrap() = Some("telegram:5555".to_owned());
-    let (house, sending) = (world.house.clone(), outlet.clone());
-    let running = tokio::spawn(async move { gateway::ask_people(&house, sending.as_ref()).await });
+    let running = tokio::spawn(gateway::ask_people(world.house.clone(), Arc::new(outlet.clone())));
     let until = async |is_so: &dyn Fn() -> bool| {
         let so = async {
             while !is_so() {

@@ -51,6 +51,8 @@ async fn what_was_taken_and_not_marked_is_told_again_and_only_the_newest_counts(
     }
     let world = world.reopened().await;
     outlet.is_mute.store(false, Ordering::Relaxed);
+    assert_eq!(ask(&world, &outlet).await, 0, "not at once");
+    world.clock.advance_s(6);
     assert_eq!((ask(&world, &outlet).await, outlet.texts().len()), (1, 2));
     let told = press(&world, &pressed("5555", "1", button(&call, true))).await;
     assert!(told.starts_with("Nothing was done"), "{told}");

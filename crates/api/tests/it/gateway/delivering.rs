@@ -6,6 +6,7 @@ use domain::channels::{ChatType, DisplayName, InboundKind, InboundMessage, Marks
 use domain::ids::WorkspaceId;
 use domain::routing::ReasonCode;
 use service::gateway::{self, Door, Received};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) fn heard(id: &str, text: &str) -> InboundMessage {
@@ -38,7 +39,7 @@ impl Gate {
     }
 
     pub(super) async fn deliver(&self, outlet: &Recorder) -> usize {
-        gateway::deliver_once(&self.world.house, outlet).await.unwrap()
+        gateway::deliver_once(&self.world.house, Arc::new(outlet.clone())).await.unwrap()
     }
 }
 
@@ -85,6 +86,41 @@ async fn a_failed_send_is_tried_again_holds_its_place_back_and_is_shown() {
     gate.world.clock.advance_s(6);
     assert_eq!(gate.deliver(&outlet).await, 2);
     assert_eq!(outlet.texts(), ["You said: one", "You said: two"]);
+}
+
+#[tokio::test]
+async fn a_long_answer_goes_on_where_it_was_held_up_also_by_the_next_server() {
+    let (gate, outlet) = (Gate::new().await, Recorder::default());
+    let long: String = (0..700).map(|number| format!("line {number} of a long answer\n")).collect();
+    gate.provider.answering_first(move |_| Some(testkit::Turn::say(&long)));
+    outlet.taking(2);
+    outlet.failing(1, true);
+    gate.ask("1", "tell me all").await;
+    assert_eq!(gate.deliver(&outlet).await, 0);
+    assert_eq!(outlet.texts().len(), 2);
+    let world = gate.world.reopened().await;
+    let gate = Gate { world, ..gate };
+    gate.world.clock.advance_s(6);
+    assert_eq!(gate.deliver(&outlet).await, 1);
+    let said = outlet.texts().concat();
+    for number in 0..700 {
+        assert_eq!(said.matches(&format!("line {number} of")).count(), 1, "{number}");
+    }
+    let replies = outlet.said.lock().unwrap().iter().filter(|message| message.reply_to.is_some()).count();
+    assert_eq!(replies, 1, "the first part is the answer to the message");
+}
+
+#[tokio::test]
+async fn what_was_under_way_when_the_server_died_is_tried_again_after_a_pause() {
+    let (gate, outlet) = (Gate::new().await, Recorder::default());
+    outlet.is_mute.store(true, std::sync::atomic::Ordering::Relaxed);
+    gate.ask("1", "perhaps heard").await;
+    let cut = tokio::time::timeout(Duration::from_millis(300), gate.deliver(&outlet)).await;
+    assert!(cut.is_err() && outlet.texts().len() == 1);
+    outlet.is_mute.store(false, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(gate.deliver(&outlet).await, 0, "not at once: nobody is told the same every second");
+    gate.world.clock.advance_s(6);
+    assert_eq!(gate.deliver(&outlet).await, 1);
 }
 
 #[tokio::test]
@@ -144,9 +180,8 @@ async fn a_failed_turn_is_told_in_a_sentence() {
 
 #[tokio::test]
 async fn a_running_house_sends_as_turns_end() {
-    let (gate, outlet) = (Gate::new().await, std::sync::Arc::new(Recorder::default()));
-    let (house, sending) = (gate.world.house.clone(), outlet.clone());
-    let running = tokio::spawn(async move { gateway::deliver(&house, sending.as_ref()).await });
+    let (gate, outlet) = (Gate::new().await, Recorder::default());
+    let running = tokio::spawn(gateway::deliver(gate.world.house.clone(), Arc::new(outlet.clone())));
     for number in 0..5 {
         gate.ask(&number.to_string(), &format!("question {number}")).await;
     }

@@ -1,29 +1,49 @@
 //! An outlet that keeps what is said and does what a test wants of a provider.
 
 use super::place;
-use domain::channels::OutboundMessage;
+use domain::channels::{OutboundMessage, TELEGRAM_LONGEST};
 use domain::workspaces::ChannelPlace;
 use service::gateway::{Outlet, SendFailed, Sending};
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// A handle; every clone is the same.
+#[derive(Default, Clone)]
+pub(super) struct Recorder(Arc<Tape>);
+
+impl Deref for Recorder {
+    type Target = Tape;
+
+    fn deref(&self) -> &Tape {
+        &self.0
+    }
+}
 
 #[derive(Default)]
-pub(super) struct Recorder {
+pub(super) struct Tape {
     pub(super) said: Mutex<Vec<OutboundMessage>>,
     /// Where, which message, and its new words.
     pub(super) concluded: Mutex<Vec<(String, String, String)>>,
-    failures: Mutex<VecDeque<SendFailed>>,
+    /// What becomes of the next ones: none is taken.
+    failures: Mutex<VecDeque<Option<SendFailed>>>,
     /// A place where nothing ever comes to an end.
     pub(super) hanging: Mutex<Option<String>>,
     /// Whether what is taken is never answered.
     pub(super) is_mute: AtomicBool,
 }
 
-impl Recorder {
+impl Tape {
     pub(super) fn failing(&self, times: usize, may_help_to_try_again: bool) {
-        let failed = SendFailed { why: "the provider failed with status 502".to_owned(), may_help_to_try_again };
-        self.failures.lock().unwrap().extend(vec![failed; times]);
+        let failed =
+            SendFailed { may_help_to_try_again, ..SendFailed::for_good("the provider failed with status 502") };
+        self.failures.lock().unwrap().extend(vec![Some(failed); times]);
+    }
+
+    /// So many are taken before what is said next.
+    pub(super) fn taking(&self, times: usize) {
+        self.failures.lock().unwrap().extend(vec![None; times]);
     }
 
     pub(super) fn texts(&self) -> Vec<String> {
@@ -45,13 +65,17 @@ impl Recorder {
         if hangs {
             std::future::pending::<()>().await;
         }
-        self.failures.lock().unwrap().pop_front().map_or(Ok(()), Err)
+        self.failures.lock().unwrap().pop_front().flatten().map_or(Ok(()), Err)
     }
 }
 
 impl Outlet for Recorder {
     fn has(&self, channel: &str) -> bool {
         channel == "telegram"
+    }
+
+    fn longest(&self, _channel: &str) -> usize {
+        TELEGRAM_LONGEST
     }
 
     fn send<'a>(&'a self, message: &'a OutboundMessage) -> Sending<'a, Vec<String>> {

@@ -9,6 +9,7 @@ use domain::roles::{Right, Role, RoleRules};
 use domain::rules::Declaration;
 use serde_json::{Value, json};
 use service::gateway;
+use std::sync::Arc;
 use testkit::World;
 
 /// The seed's people, and the owner with an account of telegram.
@@ -40,7 +41,7 @@ pub(super) async fn house_with_owner() -> World {
 
 /// Tells and concludes what is due.
 pub(super) async fn ask(world: &World, outlet: &Recorder) -> usize {
-    gateway::ask_people_once(&world.house, outlet).await.unwrap()
+    gateway::ask_people_once(&world.house, Arc::new(outlet.clone())).await.unwrap()
 }
 
 /// The same after the patience with people at a terminal is over.
